@@ -30,10 +30,8 @@ pub enum FaultKind {
     BadVarint,
     /// Null where the schema allows none.
     UnexpectedNull,
-    /// Tagged fields out of ascending order, which no writer produces.
+    /// Tagged fields out of ascending order, which no writer produces (KIP-482).
     TagOrder(u32),
-    /// A nullable struct's presence byte that is neither -1 nor 1.
-    BadPresence(i8),
     /// Bytes are left over behind the last field.
     TrailingBytes(u64),
     /// A record without a key, which means nothing on this topic.
@@ -110,7 +108,6 @@ impl FaultKind {
             FaultKind::BadVarint => "bad-varint",
             FaultKind::UnexpectedNull => "unexpected-null",
             FaultKind::TagOrder(_) => "tag-order",
-            FaultKind::BadPresence(_) => "bad-presence",
             FaultKind::TrailingBytes(_) => "trailing-bytes",
             FaultKind::NullKey => "null-key",
             FaultKind::KeyTooShort => "key-too-short",
@@ -153,7 +150,6 @@ impl fmt::Display for FaultKind {
             FaultKind::BadVarint => write!(f, "a varint does not end"),
             FaultKind::UnexpectedNull => write!(f, "null where none is allowed"),
             FaultKind::TagOrder(tag) => write!(f, "tagged field {tag} is out of order"),
-            FaultKind::BadPresence(b) => write!(f, "presence byte {b} is neither -1 nor 1"),
             FaultKind::TrailingBytes(n) => write!(f, "{n} bytes are left over behind the last field"),
             FaultKind::NullKey => write!(f, "no key"),
             FaultKind::KeyTooShort => write!(f, "key is too short to hold a record type"),

@@ -1,31 +1,37 @@
 //! JSON by hand, into one buffer: the hot path of `dump`. `serde_json` is the oracle in the tests.
 //!
-//! Must not know: what is written. Strings are bytes; what is not UTF-8 is shown by the rule of [`Odd`].
+//! Must not know: what is written. Strings are bytes; [`Style`] says what becomes of those that are not UTF-8.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-/// How bytes that are not UTF-8 appear inside a JSON string.
+/// Whose JSON it is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Odd {
-    /// As `\xNN` (four characters of text), so that two different ids never look alike.
+pub enum Style {
+    /// Ours, which loses nothing: bytes that are not UTF-8 appear as `\xNN` (four characters of text), so that two
+    /// different ids never look alike; unknown tagged fields are shown.
     #[default]
-    Escape,
-    /// As U+FFFD, which is what a broker and Kafka's tools make of them.
-    Replace,
+    Lossless,
+    /// Like Kafka's tools: odd bytes become U+FFFD, unknown tagged fields are left out.
+    Kafka,
 }
 
 /// A growing piece of JSON text.
 #[derive(Debug, Default)]
 pub struct Json {
     out: Vec<u8>,
-    odd: Odd,
+    style: Style,
 }
 
 impl Json {
     /// An empty buffer.
-    pub fn new(odd: Odd) -> Self {
-        Json { out: Vec::with_capacity(1 << 17), odd }
+    pub fn new(style: Style) -> Self {
+        Json { out: Vec::with_capacity(1 << 17), style }
+    }
+
+    /// Whose JSON this is.
+    pub fn style(&self) -> Style {
+        self.style
     }
 
     /// What has been written so far.
@@ -47,6 +53,15 @@ impl Json {
     #[inline]
     pub fn raw(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// Closes an object or array whose every member was followed by a comma.
+    #[inline]
+    pub fn close(&mut self, bracket: u8) {
+        match self.out.last_mut() {
+            Some(last) if *last == b',' => *last = bracket,
+            _ => self.out.push(bracket),
+        }
     }
 
     /// An integer.
@@ -108,10 +123,10 @@ impl Json {
                 }
             }
             let invalid = chunk.invalid();
-            match self.odd {
+            match self.style {
                 _ if invalid.is_empty() => {}
-                Odd::Replace => self.raw("\u{fffd}"),
-                Odd::Escape => invalid.iter().for_each(|b| self.raw(&format!("\\\\x{b:02x}"))),
+                Style::Kafka => self.raw("\u{fffd}"),
+                Style::Lossless => invalid.iter().for_each(|b| self.raw(&format!("\\\\x{b:02x}"))),
             }
         }
     }
@@ -155,8 +170,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn string(text: &[u8], odd: Odd) -> String {
-        let mut json = Json::new(odd);
+    fn string(text: &[u8], style: Style) -> String {
+        let mut json = Json::new(style);
         json.string(text);
         String::from_utf8(json.bytes().to_vec()).unwrap()
     }
@@ -164,13 +179,13 @@ mod tests {
     proptest! {
         #[test]
         fn strings_read_back(text in ".*") {
-            let back: String = serde_json::from_str(&string(text.as_bytes(), Odd::Escape)).unwrap();
+            let back: String = serde_json::from_str(&string(text.as_bytes(), Style::Lossless)).unwrap();
             prop_assert_eq!(back, text);
         }
 
         #[test]
         fn any_bytes_give_what_lossy_gives(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let back: String = serde_json::from_str(&string(&bytes, Odd::Replace)).unwrap();
+            let back: String = serde_json::from_str(&string(&bytes, Style::Kafka)).unwrap();
             prop_assert_eq!(back, String::from_utf8_lossy(&bytes));
         }
 
@@ -183,13 +198,13 @@ mod tests {
 
     #[test]
     fn odd_bytes_stay_apart() {
-        assert_eq!(string(b"a\xffb", Odd::Escape), r#""a\\xffb""#);
-        assert_eq!(string(b"a\xffb", Odd::Replace), "\"a\u{fffd}b\"");
+        assert_eq!(string(b"a\xffb", Style::Lossless), r#""a\\xffb""#);
+        assert_eq!(string(b"a\xffb", Style::Kafka), "\"a\u{fffd}b\"");
     }
 
     #[test]
     fn bytes_and_ids() {
-        let mut json = Json::new(Odd::Escape);
+        let mut json = Json::new(Style::Lossless);
         json.base64(b"a");
         json.uuid(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
         assert_eq!(json.bytes(), br#""YQ==""AQIDBAUGBwgJCgsMDQ4PEA""#);

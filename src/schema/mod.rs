@@ -1,0 +1,61 @@
+//! What keys and values mean: every record type of `__consumer_offsets`, every version, each declared once.
+//!
+//! [`define`] is the notation, [`wire`] the primitives, [`records`] the table of types; the declarations stand in
+//! [`offsets`], [`classic`], [`consumer`], [`share`], [`streams`], and in [`preview`] the shapes that only early-access
+//! releases wrote. [`embedded`] reads the payloads that clients put inside.
+//! Must not know: what a file, a batch or an offset in a log is.
+
+pub mod classic;
+pub mod consumer;
+pub(crate) mod define;
+pub mod doc;
+pub mod offsets;
+pub mod preview;
+pub mod records;
+pub mod sample;
+pub mod share;
+pub mod streams;
+pub mod wire;
+
+pub use records::{Key, KeyFields, RecordType, Value, VersionedValue};
+
+use crate::bytes::Cursor;
+use crate::fault::{Fault, FaultKind};
+use doc::MessageDoc;
+use wire::{Field, Layout};
+
+/// A declared message: a key, or one shape of a value.
+pub trait Message<'a>: Field<'a> {
+    /// First version of it.
+    const FIRST: i16;
+    /// Last version of it.
+    const LAST: i16;
+    /// First flexible version (KIP-482), if any is.
+    const FLEXIBLE: Option<i16>;
+    /// What it is.
+    const ABOUT: &'static str;
+
+    /// How a version is laid out.
+    fn layout(version: i16) -> Layout {
+        Layout { version, flexible: Self::FLEXIBLE.is_some_and(|first| version >= first) }
+    }
+
+    /// Its field table.
+    fn message_doc() -> MessageDoc {
+        MessageDoc {
+            about: Self::ABOUT.trim().to_owned(),
+            versions: (Self::FIRST, Self::LAST),
+            flexible: Self::FLEXIBLE,
+            fields: Self::doc().fields,
+        }
+    }
+}
+
+/// Reads the fields behind a version (or, in a key, behind the type), and what is left over behind them.
+fn decode_body<'a, M: Message<'a>>(cursor: &mut Cursor<'a>, version: i16) -> Result<(M, &'a [u8]), Fault> {
+    if !(M::FIRST..=M::LAST).contains(&version) {
+        return Err(FaultKind::UnknownVersion(version).at(0));
+    }
+    let message = M::decode(cursor, M::layout(version))?;
+    Ok((message, cursor.rest()))
+}

@@ -1,0 +1,359 @@
+//! The table of record types: which key each has, and which shapes its value may have, newest first.
+//!
+//! A key is `int16 type` and fields, a value `int16 version` and fields; a null value is a tombstone.
+//! Must not know: the fields of any message.
+
+use super::classic::*;
+use super::consumer::*;
+use super::doc::MessageDoc;
+use super::offsets::*;
+use super::preview::*;
+use super::share::*;
+use super::streams::*;
+use super::{Message, decode_body};
+use crate::bytes::Cursor;
+use crate::fault::{Fault, FaultKind};
+use crate::json::Json;
+use crate::schema::sample::Sampler;
+
+/// Declares the record types: `number Name(Key) { Shape: Message, OlderShape: Message = "whose shape" }`.
+macro_rules! records {
+    ($( $number:literal $type:ident($key_variant:ident $key:ident) { $($variant:ident: $shape:ident $(= $whose:literal)?),+ $(,)? } )+) => {
+        /// A type of record.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(i16)]
+        #[allow(missing_docs)] // Kafka's own names
+        pub enum RecordType { $($type = $number,)+ }
+
+        impl RecordType {
+            /// Every type, by number.
+            pub const ALL: &'static [RecordType] = &[$(RecordType::$type),+];
+
+            /// The type of a number.
+            #[inline]
+            pub fn from_number(number: i16) -> Option<Self> {
+                match number {
+                    $($number => Some(RecordType::$type),)+
+                    _ => None,
+                }
+            }
+
+            /// Kafka's name for it, as in `ConsumerGroupMemberMetadata`.
+            pub fn name(self) -> &'static str {
+                match self { $(RecordType::$type => stringify!($type),)+ }
+            }
+
+            /// The key's field table.
+            pub fn key_doc(self) -> MessageDoc {
+                match self { $(RecordType::$type => $key::message_doc(),)+ }
+            }
+
+            /// The field tables of the value's shapes, newest first; the older ones with whose they are.
+            pub fn value_docs(self) -> Vec<(Option<&'static str>, MessageDoc)> {
+                match self { $(RecordType::$type => vec![$((whose!($($whose)?), $shape::message_doc())),+],)+ }
+            }
+
+            #[inline]
+            fn decode_key_fields<'a>(self, cursor: &mut Cursor<'a>) -> Result<(KeyFields<'a>, &'a [u8]), Fault> {
+                match self { $(
+                    RecordType::$type => decode_body::<$key<'a>>(cursor, 0).map(|(key, rest)| (KeyFields::$key_variant(key), rest)),
+                )+ }
+            }
+
+            /// Tries the shapes in turn: the first that takes every byte, else the newest that fits at all.
+            #[inline]
+            fn decode_shapes<'a>(self, cursor: &Cursor<'a>, version: i16) -> Result<VersionedValue<'a>, Fault> {
+                match self { $(RecordType::$type => {
+                    let mut best: Option<Result<VersionedValue<'a>, Fault>> = None;
+                    $(
+                        match decode_body::<$shape<'a>>(&mut cursor.clone(), version) {
+                            Ok((data, trailing)) => {
+                                let found = VersionedValue { version, whose: whose!($($whose)?), data: Value::$variant(data), trailing };
+                                if trailing.is_empty() {
+                                    return Ok(found);
+                                }
+                                if !matches!(best, Some(Ok(_))) {
+                                    best = Some(Ok(found));
+                                }
+                            }
+                            Err(fault) if best.is_none() => best = Some(Err(fault)),
+                            Err(_) => {}
+                        }
+                    )+
+                    best.unwrap_or_else(|| Err(FaultKind::UnknownVersion(version).at(0)))
+                })+ }
+            }
+
+            /// Makes up a value of each version of each shape.
+            pub fn sample_values(self, sampler: &mut Sampler) -> Vec<VersionedValue<'static>> {
+                match self { $(RecordType::$type => {
+                    let mut samples = Vec::new();
+                    $(for version in $shape::FIRST..=$shape::LAST {
+                        samples.push(VersionedValue {
+                            version,
+                            whose: whose!($($whose)?),
+                            data: Value::$variant(super::wire::Field::sample(sampler, $shape::layout(version))),
+                            trailing: &[],
+                        });
+                    })+
+                    samples
+                })+ }
+            }
+
+            /// Makes up a key.
+            pub fn sample_key(self, sampler: &mut Sampler) -> Key<'static> {
+                let fields = match self { $(RecordType::$type =>
+                    KeyFields::$key_variant(super::wire::Field::sample(sampler, $key::layout(0))),
+                )+ };
+                Key { record_type: self, fields, trailing: &[] }
+            }
+        }
+
+        /// A decoded value, by its shape.
+        #[derive(Debug, Clone, PartialEq)]
+        #[allow(missing_docs)] // a variant a shape; the shapes are documented
+        pub enum Value<'a> { $($($variant($shape<'a>),)+)+ }
+
+        impl<'a> Value<'a> {
+            fn encode(&self, out: &mut Vec<u8>, version: i16) {
+                match self { $($(Value::$variant(data) => super::wire::Field::encode(data, out, $shape::layout(version)),)+)+ }
+            }
+
+            /// Shows the fields as Kafka's JSON does.
+            #[inline]
+            pub fn json(&self, json: &mut Json, version: i16) {
+                match self { $($(Value::$variant(data) => super::wire::Field::json(data, json, $shape::layout(version)),)+)+ }
+            }
+        }
+    };
+}
+
+macro_rules! whose {
+    () => {
+        None
+    };
+    ($whose:literal) => {
+        Some($whose)
+    };
+}
+
+records! {
+    0 LegacyOffsetCommit(Offset OffsetCommitKey) {
+        LegacyOffsetCommit: LegacyOffsetCommitValue,
+        // 4.x reads version 0 only under this type, earlier releases 0 to 3.
+        LegacyOffsetCommitOfLaterVersion: OffsetCommitValue = "type 1",
+    }
+    1 OffsetCommit(Offset OffsetCommitKey) { OffsetCommit: OffsetCommitValue }
+    2 GroupMetadata(Classic GroupMetadataKey) { GroupMetadata: GroupMetadataValue }
+    3 ConsumerGroupMetadata(Group GroupKey) { ConsumerGroupMetadata: ConsumerGroupMetadataValue }
+    4 ConsumerGroupPartitionMetadata(Group GroupKey) {
+        ConsumerGroupPartitionMetadata: ConsumerGroupPartitionMetadataValue,
+        ConsumerGroupPartitionMetadata37: ConsumerGroupPartitionMetadataValue37 = "3.7",
+    }
+    5 ConsumerGroupMemberMetadata(Member MemberKey) {
+        ConsumerGroupMemberMetadata: ConsumerGroupMemberMetadataValue,
+        ConsumerGroupMemberMetadata37: ConsumerGroupMemberMetadataValue37 = "3.7",
+    }
+    6 ConsumerGroupTargetAssignmentMetadata(Group GroupKey) {
+        ConsumerGroupTargetAssignmentMetadata: ConsumerGroupTargetAssignmentMetadataValue,
+    }
+    7 ConsumerGroupTargetAssignmentMember(Member MemberKey) {
+        ConsumerGroupTargetAssignmentMember: ConsumerGroupTargetAssignmentMemberValue,
+        ConsumerGroupTargetAssignmentMember37: ConsumerGroupTargetAssignmentMemberValue37 = "3.7",
+    }
+    8 ConsumerGroupCurrentMemberAssignment(Member MemberKey) {
+        ConsumerGroupCurrentMemberAssignment: ConsumerGroupCurrentMemberAssignmentValue,
+        ConsumerGroupCurrentMemberAssignment37: ConsumerGroupCurrentMemberAssignmentValue37 = "3.7",
+    }
+    9 ShareGroupPartitionMetadata(Group GroupKey) {
+        ShareGroupPartitionMetadata: ShareGroupPartitionMetadataValue = "4.0",
+        ShareGroupPartitionMetadata39: ShareGroupPartitionMetadataValue39 = "3.9",
+    }
+    10 ShareGroupMemberMetadata(Member MemberKey) { ShareGroupMemberMetadata: ShareGroupMemberMetadataValue }
+    11 ShareGroupMetadata(Group GroupKey) {
+        ShareGroupMetadata: ShareGroupMetadataValue,
+        ShareGroupMetadata40: ShareGroupMetadataValue40 = "4.0",
+    }
+    12 ShareGroupTargetAssignmentMetadata(Group GroupKey) {
+        ShareGroupTargetAssignmentMetadata: ShareGroupTargetAssignmentMetadataValue,
+    }
+    13 ShareGroupTargetAssignmentMember(Member MemberKey) {
+        ShareGroupTargetAssignmentMember: ShareGroupTargetAssignmentMemberValue,
+    }
+    14 ShareGroupCurrentMemberAssignment(Member MemberKey) {
+        ShareGroupCurrentMemberAssignment: ShareGroupCurrentMemberAssignmentValue,
+    }
+    15 ShareGroupStatePartitionMetadata(Group GroupKey) {
+        ShareGroupStatePartitionMetadata: ShareGroupStatePartitionMetadataValue,
+        ShareGroupStatePartitionMetadata40: ShareGroupStatePartitionMetadataValue40 = "4.0",
+    }
+    16 ConsumerGroupRegularExpression(RegularExpression RegularExpressionKey) {
+        ConsumerGroupRegularExpression: ConsumerGroupRegularExpressionValue,
+    }
+    17 StreamsGroupMetadata(Group GroupKey) { StreamsGroupMetadata: StreamsGroupMetadataValue }
+    18 StreamsGroupPartitionMetadata(Group GroupKey) {
+        StreamsGroupPartitionMetadata: StreamsGroupPartitionMetadataValue = "before 4.1",
+        StreamsGroupTopologyNumbered18: StreamsGroupTopologyValue = "type 23",
+    }
+    19 StreamsGroupMemberMetadata(Member MemberKey) { StreamsGroupMemberMetadata: StreamsGroupMemberMetadataValue }
+    20 StreamsGroupTargetAssignmentMetadata(Group GroupKey) {
+        StreamsGroupTargetAssignmentMetadata: StreamsGroupTargetAssignmentMetadataValue,
+    }
+    21 StreamsGroupTargetAssignmentMember(Member MemberKey) {
+        StreamsGroupTargetAssignmentMember: StreamsGroupTargetAssignmentMemberValue,
+    }
+    22 StreamsGroupCurrentMemberAssignment(Member MemberKey) {
+        StreamsGroupCurrentMemberAssignment: StreamsGroupCurrentMemberAssignmentValue,
+    }
+    23 StreamsGroupTopology(Group GroupKey) { StreamsGroupTopology: StreamsGroupTopologyValue }
+    24 StreamsGroupTargetAssignmentResolvedTopicIds(Group GroupKey) {
+        StreamsGroupTargetAssignmentResolvedTopicIds: StreamsGroupTargetAssignmentResolvedTopicIdsValue = "after 4.4",
+    }
+}
+
+impl RecordType {
+    /// Its number: the first two bytes of a key.
+    pub fn number(self) -> i16 {
+        self as i16
+    }
+
+    /// Reads a value: its version, then its fields.
+    ///
+    /// Fails with `empty-value`, `unknown-version`, or what stopped the newest shape.
+    #[inline]
+    pub fn decode_value(self, bytes: &[u8]) -> Result<VersionedValue<'_>, Fault> {
+        if bytes.is_empty() {
+            return Err(FaultKind::EmptyValue.at(0));
+        }
+        let mut cursor = Cursor::new(bytes);
+        let version = cursor.i16()?;
+        self.decode_shapes(&cursor, version)
+    }
+}
+
+/// A decoded key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Key<'a> {
+    /// Its type.
+    pub record_type: RecordType,
+    /// Its fields.
+    pub fields: KeyFields<'a>,
+    /// Bytes left over behind the last field.
+    pub trailing: &'a [u8],
+}
+
+/// The fields of a key, which several types share.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KeyFields<'a> {
+    /// Types 0 and 1.
+    Offset(OffsetCommitKey<'a>),
+    /// Type 2.
+    Classic(GroupMetadataKey<'a>),
+    /// What concerns a whole group.
+    Group(GroupKey<'a>),
+    /// What concerns one member.
+    Member(MemberKey<'a>),
+    /// Type 16.
+    RegularExpression(RegularExpressionKey<'a>),
+}
+
+/// A key that could not be decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadKey {
+    /// The number in its first two bytes, if it has as many.
+    pub number: Option<i16>,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+impl<'a> Key<'a> {
+    /// Reads a key: its type, then its fields.
+    #[inline]
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, BadKey> {
+        let mut cursor = Cursor::new(bytes);
+        let Ok(number) = cursor.i16() else {
+            return Err(BadKey { number: None, fault: FaultKind::KeyTooShort.at(0) });
+        };
+        let bad = |fault| BadKey { number: Some(number), fault };
+        let record_type = RecordType::from_number(number).ok_or_else(|| bad(FaultKind::UnknownType(number).at(0)))?;
+        let (fields, trailing) = record_type.decode_key_fields(&mut cursor).map_err(bad)?;
+        Ok(Key { record_type, fields, trailing })
+    }
+
+    /// Writes it as it stands in a record.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        use super::wire::Field;
+        out.extend_from_slice(&self.record_type.number().to_be_bytes());
+        match &self.fields {
+            KeyFields::Offset(key) => key.encode(out, OffsetCommitKey::layout(0)),
+            KeyFields::Classic(key) => key.encode(out, GroupMetadataKey::layout(0)),
+            KeyFields::Group(key) => key.encode(out, GroupKey::layout(0)),
+            KeyFields::Member(key) => key.encode(out, MemberKey::layout(0)),
+            KeyFields::RegularExpression(key) => key.encode(out, RegularExpressionKey::layout(0)),
+        }
+        out.extend_from_slice(self.trailing);
+    }
+
+    /// The group it belongs to.
+    #[inline]
+    pub fn group(&self) -> &'a [u8] {
+        match &self.fields {
+            KeyFields::Offset(key) => key.group.0,
+            KeyFields::Classic(key) => key.group.0,
+            KeyFields::Group(key) => key.group_id.0,
+            KeyFields::Member(key) => key.group_id.0,
+            KeyFields::RegularExpression(key) => key.group_id.0,
+        }
+    }
+
+    /// The member it belongs to, if it belongs to one.
+    pub fn member(&self) -> Option<&'a [u8]> {
+        match &self.fields {
+            KeyFields::Member(key) => Some(key.member_id.0),
+            _ => None,
+        }
+    }
+
+    /// The topic partition of a committed offset.
+    pub fn topic_partition(&self) -> Option<(&'a [u8], i32)> {
+        match &self.fields {
+            KeyFields::Offset(key) => Some((key.topic.0, key.partition)),
+            _ => None,
+        }
+    }
+
+    /// Shows the fields as Kafka's JSON does.
+    #[inline]
+    pub fn json(&self, json: &mut Json) {
+        use super::wire::Field;
+        match &self.fields {
+            KeyFields::Offset(key) => key.json(json, OffsetCommitKey::layout(0)),
+            KeyFields::Classic(key) => key.json(json, GroupMetadataKey::layout(0)),
+            KeyFields::Group(key) => key.json(json, GroupKey::layout(0)),
+            KeyFields::Member(key) => key.json(json, MemberKey::layout(0)),
+            KeyFields::RegularExpression(key) => key.json(json, RegularExpressionKey::layout(0)),
+        }
+    }
+}
+
+/// A decoded value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionedValue<'a> {
+    /// The version in front of it.
+    pub version: i16,
+    /// Whose shape it has, if not today's: a release, or another type.
+    pub whose: Option<&'static str>,
+    /// Its fields.
+    pub data: Value<'a>,
+    /// Bytes left over behind the last field.
+    pub trailing: &'a [u8],
+}
+
+impl VersionedValue<'_> {
+    /// Writes it as it stands in a record.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.version.to_be_bytes());
+        self.data.encode(out, self.version);
+        out.extend_from_slice(self.trailing);
+    }
+}

@@ -1,0 +1,14 @@
+//! The verbs, one file each: take the arguments, run the library, print.
+
+pub mod generate;
+pub mod partition_of;
+pub mod schema;
+
+/// How a verb ended, if it did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing to report: exit status 0.
+    Clean,
+    /// Damage, loss or findings, each named in the output or on stderr: exit status 3.
+    Findings,
+}

@@ -1,0 +1,129 @@
+//! Tables for people: columns fitted to the terminal, plain when piped. CSV of the same rows for programs.
+//!
+//! Must not know: what stands in the cells.
+
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, presets};
+
+/// How wide and how bright a table may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Looks {
+    /// Columns of the terminal; none is no limit.
+    pub width: Option<u16>,
+    /// Whether the head stands out.
+    pub color: Looking,
+}
+
+/// Whether to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looking {
+    /// With colour.
+    Bright,
+    /// Without.
+    Plain,
+}
+
+/// Rows under a head.
+#[derive(Debug, Clone)]
+pub struct Table {
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(head: &[&'static str]) -> Self {
+        Table { head: head.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// For people: a column of numbers stands to the right, long cells wrap where the width is limited.
+    pub fn text(&self, looks: Looks) -> String {
+        let mut table = comfy_table::Table::new();
+        table.load_preset(presets::NOTHING);
+        match looks.width {
+            Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.max(20)),
+            None => table.set_content_arrangement(ContentArrangement::Disabled),
+        };
+        if looks.color == Looking::Bright {
+            table.enforce_styling();
+        }
+        table.set_header(self.head.iter().map(|name| match looks.color {
+            Looking::Bright => Cell::new(name).add_attribute(Attribute::Bold),
+            Looking::Plain => Cell::new(name),
+        }));
+        table.add_rows(&self.rows);
+        for (i, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, 2));
+            if self.rows.iter().all(|row| row.get(i).is_some_and(|cell| is_number(cell))) && !self.rows.is_empty() {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+        lines.join("\n") + "\n"
+    }
+
+    /// For programs: RFC 4180 with a header line, LF at line ends.
+    pub fn csv(&self) -> String {
+        let mut out = String::new();
+        csv_line(&mut out, self.head.iter().copied());
+        for row in &self.rows {
+            csv_line(&mut out, row.iter().map(String::as_str));
+        }
+        out
+    }
+}
+
+fn is_number(cell: &str) -> bool {
+    cell == "-" || cell.parse::<i64>().is_ok()
+}
+
+/// Appends one CSV line; a field is quoted where it must be.
+pub fn csv_line<'a>(out: &mut String, fields: impl Iterator<Item = &'a str>) {
+    for (i, field) in fields.enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        if field.contains([',', '"', '\n', '\r']) || field.starts_with(' ') || field.ends_with(' ') {
+            out.push('"');
+            out.push_str(&field.replace('"', "\"\""));
+            out.push('"');
+        } else {
+            out.push_str(field);
+        }
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_quotes_what_must_be() {
+        let mut table = Table::new(&["GROUP", "N"]);
+        table.row(vec!["a,b \"c\"\nd".into(), "1".into()]);
+        assert_eq!(table.csv(), "GROUP,N\n\"a,b \"\"c\"\"\nd\",1\n");
+    }
+
+    #[test]
+    fn numbers_stand_right_and_no_line_ends_in_blanks() {
+        let mut table = Table::new(&["GROUP", "OFFSET"]);
+        table.row(vec!["g".into(), "5".into()]);
+        let text = table.text(Looks { width: None, color: Looking::Plain });
+        assert_eq!(text, "GROUP  OFFSET\ng           5\n");
+    }
+}

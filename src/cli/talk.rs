@@ -1,0 +1,98 @@
+//! stderr: what the program says about its work, never data. And what a verb needs besides its arguments.
+//!
+//! Must not know: any verb.
+
+use super::args::{Talk, When};
+use super::out::Out;
+use super::render::table::{Looking, Looks};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+
+/// How much is said on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Loudness {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// What every verb is given: where data and talk go, and how they look.
+pub struct Context {
+    /// Where data goes.
+    pub out: Out,
+    loudness: Loudness,
+    color: Looking,
+    progress: bool,
+    bar: ProgressBar,
+}
+
+impl Context {
+    /// From the options.
+    pub fn new(talk: &Talk) -> Self {
+        let out = Out::stdout();
+        let color = match talk.color {
+            When::Always => Looking::Bright,
+            When::Never => Looking::Plain,
+            When::Auto if out.is_terminal() && std::env::var_os("NO_COLOR").is_none() => Looking::Bright,
+            When::Auto => Looking::Plain,
+        };
+        let loudness = match (talk.quiet, talk.verbose) {
+            (true, _) => Loudness::Quiet,
+            (_, true) => Loudness::Verbose,
+            _ => Loudness::Normal,
+        };
+        let progress = !talk.no_progress && loudness > Loudness::Quiet && std::io::stderr().is_terminal();
+        Context { out, loudness, color, progress, bar: ProgressBar::hidden() }
+    }
+
+    /// How a table is to look: as wide as the terminal, or as COLUMNS says; without limit when piped.
+    pub fn looks(&self) -> Looks {
+        let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let terminal = || self.out.is_terminal().then(|| console_width()).flatten();
+        Looks { width: given.or_else(terminal), color: self.color }
+    }
+
+    /// Says what the user should know.
+    pub fn note(&self, text: &str) {
+        if self.loudness >= Loudness::Normal {
+            self.say(&format!("grouplog: {text}"));
+        }
+    }
+
+    /// Says what the user may want to know: with -v only.
+    pub fn detail(&self, text: &str) {
+        if self.loudness >= Loudness::Verbose {
+            self.say(&format!("grouplog: {text}"));
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
+
+    /// Begins long work of so many bytes. The bar shows only on a terminal, and only once the work has taken a while;
+    /// not when data goes to the same terminal, which it would garble.
+    pub fn begin(&mut self, bytes: u64) {
+        if self.progress && !self.out.is_terminal() {
+            let style = "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+            self.bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr_with_hz(5));
+            self.bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        }
+    }
+
+    /// Says how far the work is.
+    pub fn at(&self, bytes: u64) {
+        self.bar.set_position(bytes);
+    }
+
+    /// Ends long work.
+    pub fn end(&mut self) {
+        self.bar.finish_and_clear();
+        self.bar = ProgressBar::hidden();
+    }
+}
+
+/// How many columns the terminal has, if stdout is one.
+fn console_width() -> Option<u16> {
+    comfy_table::Table::new().width()
+}

@@ -1,0 +1,5 @@
+//! Where log and schema meet: records with their meaning, in log order, and what folds over them.
+//!
+//! Must not know: how anything is printed.
+
+pub mod partitioner;

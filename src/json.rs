@@ -55,6 +55,12 @@ impl Json {
         self.out.extend_from_slice(text.as_bytes());
     }
 
+    /// What another piece holds.
+    #[inline]
+    pub fn append(&mut self, other: &Json) {
+        self.out.extend_from_slice(&other.out);
+    }
+
     /// Closes an object or array whose every member was followed by a comma.
     #[inline]
     pub fn close(&mut self, bracket: u8) {

@@ -2,4 +2,6 @@
 //!
 //! Must not know: how anything is printed.
 
+pub mod event;
 pub mod partitioner;
+pub mod walk;

@@ -1,0 +1,332 @@
+//! `dump --format jsonl` and `json`: one object a record, hole or damaged batch. The contract is in README.md.
+//!
+//! Must not know: what is selected. This is the hot path: JSON by hand into one buffer.
+
+use super::dump::{Piece, Render, Shown, Site};
+use crate::fault::{Fault, FaultKind};
+use crate::json::{Json, Style};
+use crate::log::{BadRecord, Batch, Control, Hole};
+use crate::model::event::{Content, Meaning};
+use crate::schema::embedded;
+
+/// How objects are set apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// One a line.
+    Lines,
+    /// In one array.
+    Array,
+}
+
+/// Whether the bytes of key and value are shown beside what they mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RawBytes {
+    /// As `keyRaw` and `valueRaw`, base64.
+    Shown,
+    /// Only where nothing else can be shown.
+    Hidden,
+}
+
+/// Records as JSON.
+pub struct JsonRecords {
+    json: Json,
+    framing: Framing,
+    raw: RawBytes,
+    /// `{"partition":…,"segment":"…","position":`, the same for a whole segment.
+    segment_head: Json,
+    /// The same with the position and `,"offset":`, the same for a whole batch.
+    batch_head: Json,
+}
+
+impl JsonRecords {
+    /// An empty output.
+    pub fn new(framing: Framing, raw: RawBytes) -> Self {
+        let mut json = Json::new(Style::Lossless);
+        if framing == Framing::Array {
+            json.raw("[");
+        }
+        JsonRecords { json, framing, raw, segment_head: Json::new(Style::Lossless), batch_head: Json::new(Style::Lossless) }
+    }
+
+    #[inline]
+    fn close_object(&mut self) {
+        self.json.raw(match self.framing {
+            Framing::Lines => "}\n",
+            Framing::Array => "},\n",
+        });
+    }
+
+    fn head(&mut self, position: u64) {
+        self.json.append(&self.segment_head);
+        self.json.int(position);
+    }
+
+    fn fault(&mut self, piece: Piece, fault: &Fault) {
+        self.json.raw(",\"fault\":{\"code\":\"");
+        self.json.raw(fault.kind.code());
+        self.json.raw("\",\"in\":\"");
+        self.json.raw(piece.name());
+        self.json.raw("\",\"at\":");
+        self.json.int(fault.at);
+        self.json.raw(",\"message\":");
+        self.json.string(fault.kind.to_string().as_bytes());
+        self.json.raw("}");
+    }
+
+    fn control(&mut self, batch: &Batch<'_>, control: &Result<Control, Fault>, value: Option<&[u8]>) {
+        let header = batch.header();
+        self.json.raw(",\"control\":{\"type\":\"");
+        self.json.raw(control.as_ref().map_or("UNKNOWN", Control::name));
+        self.json.raw("\",\"producerId\":");
+        self.json.int(header.producer_id);
+        self.json.raw(",\"producerEpoch\":");
+        self.json.int(header.producer_epoch);
+        match control {
+            Ok(Control::Abort(marker) | Control::Commit(marker)) => {
+                self.json.raw(",\"coordinatorEpoch\":");
+                self.json.int(marker.coordinator_epoch);
+            }
+            Ok(Control::Unknown(number)) => {
+                self.json.raw(",\"number\":");
+                self.json.int(*number);
+                self.raw_bytes(",\"raw\":", value);
+            }
+            _ => self.raw_bytes(",\"raw\":", value),
+        }
+        self.json.raw("}");
+    }
+
+    fn raw_bytes(&mut self, name: &str, bytes: Option<&[u8]>) {
+        self.json.raw(name);
+        match bytes {
+            Some(bytes) => self.json.base64(bytes),
+            None => self.json.raw("null"),
+        }
+    }
+
+    /// `{"version":9,"raw":"…"}`, or null.
+    fn raw_value(&mut self, version: Option<i16>, value: Option<&[u8]>) {
+        self.json.raw(",\"value\":");
+        let Some(bytes) = value else {
+            self.json.raw("null");
+            return;
+        };
+        self.json.raw("{");
+        if let Some(version) = version {
+            self.json.raw("\"version\":");
+            self.json.int(version);
+            self.json.raw(",");
+        }
+        self.json.raw("\"raw\":");
+        self.json.base64(bytes);
+        self.json.raw("}");
+    }
+
+    /// `{"type":99,"raw":"…"}`, or null.
+    fn raw_key(&mut self, number: Option<i16>, key: Option<&[u8]>) {
+        self.json.raw(",\"key\":");
+        let Some(bytes) = key else {
+            self.json.raw("null");
+            return;
+        };
+        self.json.raw("{");
+        if let Some(number) = number {
+            self.json.raw("\"type\":");
+            self.json.int(number);
+            self.json.raw(",");
+        }
+        self.json.raw("\"raw\":");
+        self.json.base64(bytes);
+        self.json.raw("}");
+    }
+
+    #[inline]
+    fn meaning(&mut self, meaning: &Meaning<'_>, key: Option<&[u8]>, value: Option<&[u8]>) {
+        match meaning {
+            Meaning::Keyed(key, content) => {
+                self.json.raw(",\"key\":{\"type\":");
+                self.json.int(key.record_type.number());
+                self.json.raw(",\"name\":\"");
+                self.json.raw(key.record_type.name());
+                self.json.raw("\",\"data\":");
+                key.json(&mut self.json);
+                self.trailing(key.trailing);
+                self.json.raw("}");
+                self.content(content, value);
+                embedded_payloads(&mut self.json, content);
+            }
+            Meaning::BadKey { number, .. } => {
+                self.raw_key(*number, key);
+                let version = value.and_then(|bytes| bytes.first_chunk()).map(|pair| i16::from_be_bytes(*pair));
+                self.raw_value(version, value);
+            }
+            Meaning::Control(_) => {}
+        }
+    }
+
+    #[inline]
+    fn content(&mut self, content: &Content<'_>, bytes: Option<&[u8]>) {
+        match content {
+            Content::Tombstone => self.json.raw(",\"value\":null"),
+            Content::Value(value) => {
+                self.json.raw(",\"value\":{\"version\":");
+                self.json.int(value.version);
+                self.json.raw(",\"data\":");
+                value.data.json(&mut self.json, value.version);
+                if let Some(whose) = value.whose {
+                    self.json.raw(",\"shape\":\"");
+                    self.json.raw(whose);
+                    self.json.raw("\"");
+                }
+                self.trailing(value.trailing);
+                self.json.raw("}");
+            }
+            Content::Bad { version, .. } => self.raw_value(*version, bytes),
+        }
+    }
+
+    #[inline]
+    fn trailing(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.raw_bytes(",\"trailing\":", Some(bytes));
+        }
+    }
+
+    fn headers(&mut self, headers: &crate::log::Headers<'_>) {
+        self.json.raw(",\"headers\":[");
+        for (key, value) in headers.iter() {
+            self.json.raw("{\"key\":");
+            self.json.string(key);
+            self.raw_bytes(",\"value\":", value);
+            self.json.raw("},");
+        }
+        self.json.close(b']');
+    }
+}
+
+/// What clients put inside a group's or member's value, decoded, under `embedded`. It stands apart from `value`, which
+/// stays as Kafka's own JSON has it.
+#[inline]
+fn embedded_payloads(json: &mut Json, content: &Content<'_>) {
+    if let Content::Value(value) = content {
+        embedded::json(json, &value.data);
+    }
+}
+
+impl Render for JsonRecords {
+    fn buffer(&mut self) -> &mut Json {
+        &mut self.json
+    }
+
+    fn segment(&mut self, site: &Site) {
+        let head = &mut self.segment_head;
+        head.clear();
+        head.raw("{\"partition\":");
+        match site.partition {
+            Some(partition) => head.int(partition),
+            None => head.raw("null"),
+        }
+        head.raw(",\"segment\":");
+        head.string(site.segment.as_bytes());
+        head.raw(",\"position\":");
+    }
+
+    fn hole(&mut self, _: &Site, hole: &Hole) {
+        self.head(hole.position);
+        self.json.raw(",\"hole\":{\"code\":\"");
+        self.json.raw(hole.fault.code());
+        self.json.raw("\",\"position\":");
+        self.json.int(hole.position);
+        self.json.raw(",\"length\":");
+        self.json.int(hole.length);
+        if let Some(base_offset) = hole.base_offset {
+            self.json.raw(",\"baseOffset\":");
+            self.json.int(base_offset);
+        }
+        self.json.raw(",\"message\":");
+        self.json.string(hole.fault.to_string().as_bytes());
+        self.json.raw("}");
+        self.close_object();
+    }
+
+    fn batch(&mut self, _: &Site, batch: &Batch<'_>, _: Option<&FaultKind>) {
+        self.batch_head.clear();
+        self.batch_head.append(&self.segment_head);
+        self.batch_head.int(batch.position());
+        self.batch_head.raw(",\"offset\":");
+    }
+
+    #[inline]
+    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) {
+        let (record, header) = (shown.record, shown.batch.header());
+        self.json.append(&self.batch_head);
+        self.json.int(record.offset);
+        self.json.raw(",\"timestamp\":");
+        self.json.int(record.timestamp);
+        if header.transactional && !header.control {
+            self.json.raw(",\"producerId\":");
+            self.json.int(header.producer_id);
+            self.json.raw(",\"producerEpoch\":");
+            self.json.int(header.producer_epoch);
+            self.json.raw(",\"transactional\":true");
+        }
+        if !record.headers.is_empty() {
+            self.headers(&record.headers);
+        }
+        match shown.meaning {
+            Meaning::Control(control) => self.control(shown.batch, control, record.value),
+            meaning => self.meaning(meaning, record.key, record.value),
+        }
+        if self.raw == RawBytes::Shown {
+            self.raw_bytes(",\"keyRaw\":", record.key);
+            self.raw_bytes(",\"valueRaw\":", record.value);
+        }
+        if let Some((piece, fault)) = shown.fault {
+            self.fault(piece, fault);
+        }
+        self.close_object();
+    }
+
+    fn bad_record(&mut self, _: &Site, batch: &Batch<'_>, record: &BadRecord<'_>) {
+        self.head(batch.position());
+        for (name, number) in [(",\"offset\":", record.offset), (",\"timestamp\":", record.timestamp)] {
+            self.json.raw(name);
+            match number {
+                Some(number) => self.json.int(number),
+                None => self.json.raw("null"),
+            }
+        }
+        if record.key.is_some() {
+            let meaning = Meaning::of_data(record.key, record.value);
+            self.meaning(&meaning, record.key, record.value);
+        }
+        self.raw_bytes(",\"recordRaw\":", Some(record.raw));
+        self.fault(Piece::Batch, &record.fault);
+        self.close_object();
+    }
+
+    fn batch_fault(&mut self, _: &Site, batch: &Batch<'_>, fault: &Fault) {
+        self.head(batch.position());
+        self.json.raw(",\"batch\":{\"baseOffset\":");
+        self.json.int(batch.header().base_offset);
+        self.json.raw(",\"lastOffset\":");
+        self.json.int(batch.header().last_offset);
+        self.json.raw(",\"length\":");
+        self.json.int(batch.len());
+        self.json.raw("}");
+        self.fault(Piece::Batch, fault);
+        self.close_object();
+    }
+
+    fn segment_end(&mut self, _: &Site) {}
+
+    fn end(&mut self) {
+        if self.framing == Framing::Array {
+            // An array whose last object is followed by a comma and a line end, or an empty one.
+            let buffer = self.json.buffer();
+            let kept = buffer.strip_suffix(b",\n").map_or(buffer.len(), <[u8]>::len);
+            buffer.truncate(kept);
+            self.json.raw("]\n");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The one loop over a partition: segments in order, spans in order, records in order, each shown to a visitor.
+//!
+//! Must not know: what the visitor makes of it.
+
+use crate::fault::{Fault, FaultKind};
+use crate::log::{BadRecord, Batch, Hole, Inflater, Record, Segment, Span, Spans};
+use std::io;
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Go on.
+    On,
+    /// Leave out what is inside: the spans of this segment, the records of this batch.
+    Over,
+    /// End the walk.
+    Stop,
+}
+
+/// Is shown a partition, piece by piece. Every piece is shown, damaged or not.
+pub trait Visitor {
+    /// A segment begins; its spans follow.
+    fn segment(&mut self, segment: &Segment) -> io::Result<Step>;
+    /// Bytes that are no batch.
+    fn hole(&mut self, segment: &Segment, hole: &Hole) -> io::Result<Step>;
+    /// A batch, and what its CRC says; its records follow.
+    fn batch(&mut self, segment: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step>;
+    /// A record.
+    fn record(&mut self, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step>;
+    /// A record that does not parse.
+    fn bad_record(&mut self, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step>;
+    /// The batch whose records were shown ends, with what is wrong with its body as a whole.
+    fn batch_end(&mut self, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step>;
+}
+
+/// Shows a segment to a visitor, over the spans given (all of it, or from a position on).
+pub fn walk_segment<'a, V: Visitor>(
+    segment: &'a Segment,
+    spans: Spans<'a>,
+    inflater: &mut Inflater,
+    visitor: &mut V,
+) -> io::Result<Step> {
+    for span in spans {
+        let step = match span {
+            Span::Hole(hole) => visitor.hole(segment, &hole)?,
+            Span::Batch(batch) => walk_batch(segment, &batch, inflater, visitor)?,
+        };
+        if step == Step::Stop {
+            return Ok(Step::Stop);
+        }
+    }
+    Ok(Step::On)
+}
+
+#[inline]
+fn walk_batch<V: Visitor>(
+    segment: &Segment,
+    batch: &Batch<'_>,
+    inflater: &mut Inflater,
+    visitor: &mut V,
+) -> io::Result<Step> {
+    let crc = batch.check_crc().err();
+    match visitor.batch(segment, batch, crc.as_ref())? {
+        Step::On => {}
+        step => return Ok(step),
+    }
+    let mut records = batch.records(inflater);
+    for item in &mut records {
+        let step = match item {
+            Ok(record) => visitor.record(batch, &record)?,
+            Err(record) => visitor.bad_record(batch, &record)?,
+        };
+        if step == Step::Stop {
+            return Ok(Step::Stop);
+        }
+    }
+    visitor.batch_end(batch, records.fault())
+}

@@ -9,6 +9,7 @@ pub mod classic;
 pub mod consumer;
 pub(crate) mod define;
 pub mod doc;
+pub mod embedded;
 pub mod offsets;
 pub mod preview;
 pub mod records;

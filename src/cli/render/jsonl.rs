@@ -209,7 +209,7 @@ impl JsonRecords {
 #[inline]
 fn embedded_payloads(json: &mut Json, content: &Content<'_>) {
     if let Content::Value(value) = content {
-        embedded::json(json, &value.data);
+        embedded::within::json(json, &value.data);
     }
 }
 

@@ -1,0 +1,422 @@
+//! What embedded payloads are made of: counted strings, bytes and arrays, read and shown the same way everywhere.
+//!
+//! Must not know: any one payload. Nothing here allocates more than a small multiple of the bytes that are there.
+
+use crate::bytes::Cursor;
+use crate::fault::{Fault, FaultKind};
+use crate::json::Json;
+use std::ops::RangeInclusive;
+
+/// A value inside a payload: how it is read and how it is shown. `&[u8]` is a string (int16 length).
+pub trait Wire<'a>: Sized {
+    /// The fewest bytes such a value takes, at least 1: bounds what an array's count may reserve.
+    const LEAST: usize;
+
+    /// Reads one value. Lengths below zero are null, as Kafka reads them.
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault>;
+
+    /// Writes it.
+    fn json(&self, json: &mut Json);
+}
+
+macro_rules! integers {
+    ($($type:ident)*) => {$(
+        impl<'a> Wire<'a> for $type {
+            const LEAST: usize = size_of::<$type>();
+
+            fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+                cursor.$type()
+            }
+
+            fn json(&self, json: &mut Json) {
+                json.int(*self);
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64);
+
+/// Bytes (int32 length), shown as base64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blob<'a>(pub &'a [u8]);
+
+/// Text with an int32 length, which Streams calls bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongText<'a>(pub &'a [u8]);
+
+/// Text with an unsigned 16-bit length, as Java's `writeUTF` makes it (modified UTF-8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Utf<'a>(pub &'a [u8]);
+
+/// Sixteen bytes, shown as Kafka shows a uuid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Uuid<'a>(pub Option<&'a [u8; 16]>);
+
+/// An array of 32-bit integers, left where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ints<'a>(&'a [[u8; 4]]);
+
+impl<'a> Ints<'a> {
+    /// The integers, in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = i32> + Clone + use<'a> {
+        self.0.iter().map(|bytes| i32::from_be_bytes(*bytes))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A length that may be null, checked against what is left where each unit takes `least` bytes.
+fn counted(cursor: &mut Cursor<'_>, n: i32, start: usize, least: usize) -> Result<Option<usize>, Fault> {
+    match usize::try_from(n) {
+        Err(_) => Ok(None),
+        Ok(n) if n > cursor.remaining() / least => Err(FaultKind::BadLength(n as i64).at(start as u64)),
+        Ok(n) => Ok(Some(n)),
+    }
+}
+
+/// Reads something nullable where null is not allowed.
+fn present<'a, T>(cursor: &mut Cursor<'a>) -> Result<T, Fault>
+where
+    Option<T>: Wire<'a>,
+{
+    let start = cursor.at() as u64;
+    Option::<T>::read(cursor)?.ok_or_else(|| FaultKind::UnexpectedNull.at(start))
+}
+
+/// Reads bytes behind an int32 length.
+fn long_bytes<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Fault> {
+    let start = cursor.at();
+    let n = cursor.i32()?;
+    counted(cursor, n, start, 1)?.map(|n| cursor.take(n)).transpose()
+}
+
+impl<'a> Wire<'a> for Option<&'a [u8]> {
+    const LEAST: usize = 2;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        let start = cursor.at();
+        let n = i32::from(cursor.i16()?);
+        counted(cursor, n, start, 1)?.map(|n| cursor.take(n)).transpose()
+    }
+
+    fn json(&self, json: &mut Json) {
+        or_null(self.as_ref(), json);
+    }
+}
+
+impl<'a> Wire<'a> for &'a [u8] {
+    const LEAST: usize = 2;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        present(cursor)
+    }
+
+    fn json(&self, json: &mut Json) {
+        json.string(self);
+    }
+}
+
+impl<'a> Wire<'a> for Option<Blob<'a>> {
+    const LEAST: usize = 4;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        Ok(long_bytes(cursor)?.map(Blob))
+    }
+
+    fn json(&self, json: &mut Json) {
+        match self {
+            Some(blob) => json.base64(blob.0),
+            None => json.raw("null"),
+        }
+    }
+}
+
+impl<'a> Wire<'a> for Option<LongText<'a>> {
+    const LEAST: usize = 4;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        Ok(long_bytes(cursor)?.map(LongText))
+    }
+
+    fn json(&self, json: &mut Json) {
+        or_null(self.as_ref(), json);
+    }
+}
+
+impl<'a> Wire<'a> for LongText<'a> {
+    const LEAST: usize = 4;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        present(cursor)
+    }
+
+    fn json(&self, json: &mut Json) {
+        json.string(self.0);
+    }
+}
+
+impl<'a> Wire<'a> for Utf<'a> {
+    const LEAST: usize = 2;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        let n = cursor.u16()?;
+        Ok(Utf(cursor.take(usize::from(n))?))
+    }
+
+    fn json(&self, json: &mut Json) {
+        json.string(self.0);
+    }
+}
+
+impl<'a> Wire<'a> for Uuid<'a> {
+    const LEAST: usize = 16;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        Ok(Uuid(Some(cursor.array()?)))
+    }
+
+    fn json(&self, json: &mut Json) {
+        match self.0 {
+            Some(id) => json.uuid(id),
+            None => json.raw("null"),
+        }
+    }
+}
+
+impl<'a> Wire<'a> for Ints<'a> {
+    const LEAST: usize = 4;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        let start = cursor.at();
+        let n = cursor.i32()?;
+        let n = counted(cursor, n, start, 4)?.ok_or_else(|| FaultKind::UnexpectedNull.at(start as u64))?;
+        Ok(Ints(cursor.take(n * 4)?.as_chunks().0))
+    }
+
+    fn json(&self, json: &mut Json) {
+        list(json, self.iter(), |json, n| json.int(n));
+    }
+}
+
+impl<'a, T: Wire<'a>> Wire<'a> for Option<Vec<T>> {
+    const LEAST: usize = 4;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        let start = cursor.at();
+        let n = cursor.i32()?;
+        let Some(n) = counted(cursor, n, start, T::LEAST)? else { return Ok(None) };
+        let mut items = Vec::with_capacity(n);
+        for _ in 0..n {
+            items.push(T::read(cursor)?);
+        }
+        Ok(Some(items))
+    }
+
+    fn json(&self, json: &mut Json) {
+        or_null(self.as_ref(), json);
+    }
+}
+
+impl<'a, T: Wire<'a>> Wire<'a> for Vec<T> {
+    const LEAST: usize = 4;
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        present(cursor)
+    }
+
+    fn json(&self, json: &mut Json) {
+        list(json, self, |json, item| item.json(json));
+    }
+}
+
+fn or_null<'a, T: Wire<'a>>(value: Option<&T>, json: &mut Json) {
+    match value {
+        Some(value) => value.json(json),
+        None => json.raw("null"),
+    }
+}
+
+/// Writes a JSON array.
+pub fn list<T>(json: &mut Json, items: impl IntoIterator<Item = T>, each: impl Fn(&mut Json, T)) {
+    json.raw("[");
+    for (i, item) in items.into_iter().enumerate() {
+        if i > 0 {
+            json.raw(",");
+        }
+        each(json, item);
+    }
+    json.raw("]");
+}
+
+/// A JSON object being written.
+pub struct Object<'j> {
+    json: &'j mut Json,
+    empty: bool,
+}
+
+impl<'j> Object<'j> {
+    /// Begins it.
+    pub fn open(json: &'j mut Json) -> Self {
+        json.raw("{");
+        Object { json, empty: true }
+    }
+
+    /// Begins it with what every payload starts with.
+    pub fn of_kind(json: &'j mut Json, kind: &str) -> Self {
+        let mut object = Object::open(json);
+        object.name("kind").string(kind.as_bytes());
+        object
+    }
+
+    /// Writes a field's name; the value is to follow. Names are our own and need no escapes.
+    pub fn name(&mut self, name: &str) -> &mut Json {
+        self.json.raw(if self.empty { "\"" } else { ",\"" });
+        self.empty = false;
+        self.json.raw(name);
+        self.json.raw("\":");
+        self.json
+    }
+
+    /// Writes a whole field.
+    pub fn field<'a>(&mut self, name: &str, value: &impl Wire<'a>) {
+        value.json(self.name(name));
+    }
+
+    /// Writes what is known of the end of a payload, if there is anything to say.
+    pub fn rest(&mut self, missing: &[&str], trailing: usize) {
+        if !missing.is_empty() {
+            list(self.name("missing"), missing, |json, name| json.string(name.as_bytes()));
+        }
+        if trailing > 0 {
+            self.name("trailing").int(trailing);
+        }
+    }
+
+    /// Ends it.
+    pub fn close(self) {
+        self.json.raw("}");
+    }
+}
+
+/// Reads the fields of a versioned payload, in order.
+pub struct Reader<'a> {
+    /// Where it stands.
+    pub cursor: Cursor<'a>,
+    /// The payload's version. Below zero counts as zero, as Kafka's own dump tool has it.
+    pub version: i32,
+    /// Names of fields that the version has and the bytes lack.
+    pub missing: Vec<&'static str>,
+}
+
+impl<'a> Reader<'a> {
+    /// Goes on behind the version.
+    pub fn new(cursor: Cursor<'a>, version: i32) -> Self {
+        Reader { cursor, version: version.max(0), missing: Vec::new() }
+    }
+
+    /// A field that must be there if the version has it.
+    pub fn needed<T: Wire<'a>>(&mut self, _: &'static str, of: RangeInclusive<i32>, other: T) -> Result<T, Fault> {
+        if of.contains(&self.version) { T::read(&mut self.cursor) } else { Ok(other) }
+    }
+
+    /// A field that writers may leave out together with all that follow: the payload just ends before it.
+    pub fn optional<T: Wire<'a>>(&mut self, name: &'static str, of: RangeInclusive<i32>, other: T) -> Result<T, Fault> {
+        if of.contains(&self.version) && self.cursor.remaining() == 0 {
+            self.missing.push(name);
+            return Ok(other);
+        }
+        self.needed(name, of, other)
+    }
+}
+
+/// Declares a payload that starts with its version: struct, reader and JSON from one list of fields.
+///
+/// `field "jsonName" versions, needed|optional, default => type;`
+macro_rules! payload {
+    ($(#[$doc:meta])* $name:ident, $version:ident {
+        $($(#[$about:meta])* $field:ident $json:literal $of:expr, $how:ident, $other:expr => $type:ty;)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name<'a> {
+            /// As the bytes say, also where it is newer than what is known here.
+            pub version: $version,
+            $($(#[$about])* pub $field: $type,)*
+            /// Names of fields that this version has and the bytes lack; they hold their defaults.
+            pub missing: Vec<&'static str>,
+            /// Bytes left over behind the last known field.
+            pub trailing: usize,
+        }
+
+        impl<'a> $name<'a> {
+            /// Reads it: the known prefix of any version. Fails where a field is cut or null against the rules.
+            pub fn read(bytes: &'a [u8]) -> Result<Self, $crate::fault::Fault> {
+                let mut cursor = $crate::bytes::Cursor::new(bytes);
+                let version = cursor.$version()?;
+                let mut reader = $crate::schema::embedded::pieces::Reader::new(cursor, i32::from(version));
+                $(let $field = reader.$how($json, $of, $other)?;)*
+                Ok($name { version, $($field,)* trailing: reader.cursor.remaining(), missing: reader.missing })
+            }
+
+            /// Writes the fields that its version has.
+            fn fields(&self, object: &mut $crate::schema::embedded::pieces::Object<'_>) {
+                let version = i32::from(self.version).max(0);
+                $(if ($of).contains(&version) {
+                    object.field($json, &self.$field);
+                })*
+            }
+
+            /// Writes it as an object that names its kind, its version, and what is missing or left over.
+            pub fn json(&self, kind: &str, json: &mut $crate::json::Json) {
+                let mut object = $crate::schema::embedded::pieces::Object::of_kind(json, kind);
+                object.field("version", &self.version);
+                self.fields(&mut object);
+                object.rest(&self.missing, self.trailing);
+                object.close();
+            }
+        }
+    };
+}
+pub(super) use payload;
+
+/// Declares a struct inside payloads: struct, reader and JSON from one list of fields.
+macro_rules! piece {
+    ($(#[$doc:meta])* $name:ident $(<$life:lifetime>)? {
+        $($(#[$about:meta])* $field:ident $json:literal => $type:ty;)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name $(<$life>)? {
+            $($(#[$about])* pub $field: $type,)*
+        }
+
+        impl<'a> $crate::schema::embedded::pieces::Wire<'a> for $name $(<$life>)? {
+            const LEAST: usize = 0 $(+ <$type as $crate::schema::embedded::pieces::Wire<'a>>::LEAST)*;
+
+            fn read(cursor: &mut $crate::bytes::Cursor<'a>) -> Result<Self, $crate::fault::Fault> {
+                $(let $field = $crate::schema::embedded::pieces::Wire::read(cursor)?;)*
+                Ok($name { $($field),* })
+            }
+
+            fn json(&self, json: &mut $crate::json::Json) {
+                let mut object = $crate::schema::embedded::pieces::Object::open(json);
+                $(object.field($json, &self.$field);)*
+                object.close();
+            }
+        }
+    };
+}
+pub(super) use piece;
+
+/// Any version from this one on.
+pub const fn since(version: i32) -> RangeInclusive<i32> {
+    version..=i32::MAX
+}

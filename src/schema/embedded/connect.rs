@@ -3,7 +3,8 @@
 //!
 //! Must not know: the group around them.
 
-use super::pieces::{Blob, Ints, Wire, payload, piece, since};
+use super::declare::{payload, piece, since};
+use super::pieces::{Blob, Ints, Wire};
 use crate::bytes::Cursor;
 use crate::fault::Fault;
 use crate::json::Json;

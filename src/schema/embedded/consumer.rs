@@ -5,7 +5,8 @@
 //!
 //! Must not know: assignors. User data is resolved in [`super::user_data`].
 
-use super::pieces::{Ints, Object, payload, piece, since};
+use super::declare::{payload, piece, since};
+use super::pieces::{Ints, Object};
 use super::user_data::UserData;
 use crate::json::Json;
 

@@ -7,6 +7,7 @@
 
 pub mod connect;
 pub mod consumer;
+mod declare;
 pub mod pieces;
 pub mod registry;
 pub mod sticky;

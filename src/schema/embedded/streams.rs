@@ -2,7 +2,8 @@
 //!
 //! Must not know: the assignment that answers it ([`super::streams_assignment`]).
 
-use super::pieces::{LongText, Uuid, payload, piece};
+use super::declare::{payload, piece};
+use super::pieces::{LongText, Uuid};
 use std::ops::RangeInclusive;
 
 /// The newest version that is known. From version 3 on (KIP-268) a newer one keeps its first two fields.

@@ -5,7 +5,8 @@
 //!
 //! Must not know: the subscription that it answers.
 
-use super::pieces::{Object, Reader, Utf, Wire, list};
+use super::declare::Reader;
+use super::pieces::{Object, Utf, Wire, list};
 use super::streams::NEWEST;
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
@@ -255,6 +256,9 @@ impl<'a> TopicPartition<'a> {
     }
 }
 
+/// The longest topic name that Kafka allows, in bytes. Without it a few bytes here could name a long text over and over.
+const LONGEST_TOPIC: usize = 249;
+
 /// Topic names by number, in order of the numbers.
 struct Dictionary<'a>(Vec<(i32, &'a [u8])>);
 
@@ -262,8 +266,11 @@ impl<'a> Dictionary<'a> {
     fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
         let mut entries = array(cursor, 6, |cursor| {
             let number = cursor.i32()?;
-            let Utf(topic) = Utf::read(cursor)?;
-            Ok((number, topic))
+            let start = cursor.at() as u64;
+            match Utf::read(cursor)? {
+                Utf(topic) if topic.len() <= LONGEST_TOPIC => Ok((number, topic)),
+                Utf(topic) => Err(FaultKind::BadLength(topic.len() as i64).at(start)),
+            }
         })?;
         entries.sort_by_key(|(number, _)| *number);
         Ok(Dictionary(entries))

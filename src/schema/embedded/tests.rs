@@ -223,6 +223,19 @@ fn a_newer_streams_version_is_read_as_far_as_it_promises() {
 }
 
 #[test]
+fn a_dictionary_cannot_blow_up() {
+    let info = |name: &str| {
+        let made = Made::new().i32(6).i32(6).i32(0).i32(0).i32(1).i32(5).text(name);
+        let made = made.i32(1).text("h").i32(80).i32(2).i32(5).i32(0).i32(5).i32(1).i32(0).i32(0);
+        assignment("stream", &Made::new().i16(0).i32(0).blob(&made.0).0)
+    };
+    assert!(
+        info(&"n".repeat(249)).contains(r#""partitionsByHost":[{"host":"h","port":80,"partitions":[{"topic":"nnn"#)
+    );
+    assert!(info(&"n".repeat(250)).contains(r#""userData":"AAAABgAAAAY"#));
+}
+
+#[test]
 fn commit_metadata_is_streams_only_if_it_is_to_the_last_byte() {
     let read = |bytes: &Made| commit_metadata(STANDARD.encode(&bytes.0).as_bytes());
     let head = |magic: u8, time: i64| Made::new().raw(&[magic]).i64(time);

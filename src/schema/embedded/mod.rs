@@ -95,7 +95,7 @@ impl Payload<'_> {
 fn opaque(bytes: &[u8], fault: Option<&Fault>, json: &mut Json) {
     let mut object = Object::of_kind(json, "opaque");
     object.name("length").int(bytes.len());
-    object.name("raw").base64(bytes);
+    object.name("bytes").base64(bytes);
     if let Some(fault) = fault {
         let mut inner = Object::open(object.name("fault"));
         inner.field("code", &fault.kind.code().as_bytes());

@@ -205,8 +205,8 @@ fn registries_and_strangers() {
     assert_eq!(shown(&member_subscription(b"sr", Some(b"v0"), text)), expected);
     assert!(matches!(member_assignment(b"sr", None, b"{\"a\":"), Payload::Opaque(_, None)));
     assert!(matches!(member_assignment(b"sr", None, &b"{\"a\":".repeat(5000)), Payload::Opaque(_, None)));
-    assert_eq!(shown(&member_assignment(b"foo", None, b"abc")), r#"{"kind":"opaque","length":3,"raw":"YWJj"}"#);
-    let cut = r#"{"kind":"opaque","length":1,"raw":"AA==","fault":{"code":"short-buffer","at":0,"#;
+    assert_eq!(shown(&member_assignment(b"foo", None, b"abc")), r#"{"kind":"opaque","length":3,"bytes":"YWJj"}"#);
+    let cut = r#"{"kind":"opaque","length":1,"bytes":"AA==","fault":{"code":"short-buffer","at":0,"#;
     assert!(subscription("range", &[0]).starts_with(cut));
 }
 

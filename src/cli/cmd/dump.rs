@@ -1,0 +1,322 @@
+//! `dump`: every record, decoded, in the order of the log. Nothing is skipped silently.
+
+use super::Outcome;
+use crate::cli::args::{DumpArgs, DumpFormat};
+use crate::cli::input::{self, Partition};
+use crate::cli::render::batches::{BatchRows, JsonBatches};
+use crate::cli::render::dump::{Piece, Render, Shown, Site};
+use crate::cli::render::jsonl::{Framing, JsonRecords, RawBytes};
+use crate::cli::render::kafka_dump_log::{DumpLogText, Iteration};
+use crate::cli::render::kafka_formatter::FormatterJson;
+use crate::cli::render::records::{RecordRows, RowFormat};
+use crate::cli::select::Selector;
+use crate::cli::talk::Context;
+use crate::cli::time;
+use crate::fault::{Fault, FaultKind};
+use crate::log::{BadRecord, Batch, Hole, Inflater, Record, Segment};
+use crate::model::event::{Content, Meaning, content_of, key_of};
+use crate::model::walk::{Step, Visitor, walk_segment};
+use crate::schema::Key;
+use anyhow::{Context as _, Result, anyhow, bail};
+use std::io;
+use std::ops::Range;
+
+/// Runs it.
+pub fn run(args: &DumpArgs, context: &mut Context) -> Result<Outcome> {
+    let partitions = input::open(&args.input, context)?;
+    let selector = Selector::new(&args.selection).map_err(|why| anyhow!(why))?;
+    let now = args.clock.now.map_or_else(time::now, |now| now.millis(time::now()));
+    let stretch = Stretch::new(args, now);
+    let render = renderer(args, context)?;
+    let mut inflater = args.input.reading.inflater();
+    context.begin(partitions.iter().map(Partition::bytes).sum());
+    let mut dump = Dump {
+        context,
+        render,
+        selector,
+        stretch,
+        what: if args.batches { What::Batches } else { What::Records },
+        left: args.limit.unwrap_or(u64::MAX),
+        site: Site::default(),
+        batch_shown: false,
+        crc: None,
+        faults: 0,
+        untimed: 0,
+        bytes_before: 0,
+    };
+    for partition in &partitions {
+        dump.site.partition = partition.number;
+        if dump.partition(partition, &mut inflater)? == Step::Stop {
+            break;
+        }
+    }
+    dump.end()
+}
+
+fn renderer(args: &DumpArgs, context: &Context) -> Result<Box<dyn Render>> {
+    let raw = if args.raw { RawBytes::Shown } else { RawBytes::Hidden };
+    Ok(match (args.format, args.batches) {
+        (DumpFormat::Jsonl, false) => Box::new(JsonRecords::new(Framing::Lines, raw)),
+        (DumpFormat::Json, false) => Box::new(JsonRecords::new(Framing::Array, raw)),
+        (DumpFormat::Table, false) => Box::new(RecordRows::new(RowFormat::Text(context.looks()), raw)),
+        (DumpFormat::Csv, false) => Box::new(RecordRows::new(RowFormat::Csv, raw)),
+        (DumpFormat::Jsonl, true) => Box::new(JsonBatches::new(Framing::Lines)),
+        (DumpFormat::Json, true) => Box::new(JsonBatches::new(Framing::Array)),
+        (DumpFormat::Table, true) => Box::new(BatchRows::new(RowFormat::Text(context.looks()))),
+        (DumpFormat::Csv, true) => Box::new(BatchRows::new(RowFormat::Csv)),
+        (DumpFormat::KafkaDumpLog, false) => Box::new(DumpLogText::new(Iteration::Deep)),
+        (DumpFormat::KafkaDumpLog, true) => Box::new(DumpLogText::new(Iteration::Shallow)),
+        (DumpFormat::KafkaFormatter, false) => Box::new(FormatterJson::new()),
+        (DumpFormat::KafkaFormatter, true) => bail!("Kafka's formatters show no batches; use another --format with --batches"),
+    })
+}
+
+/// Whether records or batches are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Records,
+    Batches,
+}
+
+/// The stretch of the log that was asked for, in plain numbers.
+struct Stretch {
+    offsets: Range<i64>,
+    times: Option<Range<i64>>,
+}
+
+impl Stretch {
+    fn new(args: &DumpArgs, now: i64) -> Self {
+        let millis = |moment: Option<time::Moment>, none| moment.map_or(none, |moment| moment.millis(now));
+        Stretch {
+            offsets: args.stretch.offset.map_or(i64::MIN..i64::MAX, |range| range.from..range.until),
+            times: args.stretch.time.map(|range| millis(range.from, i64::MIN)..millis(range.until, i64::MAX)),
+        }
+    }
+
+    /// Whether a batch can hold anything of the stretch, as far as its header tells.
+    #[inline]
+    fn may_hold(&self, batch: &Batch<'_>) -> bool {
+        let header = batch.header();
+        header.last_offset >= self.offsets.start
+            // The header of a magic 0 or 1 wrapper does not tell its first offset.
+            && (header.magic < 2 || header.base_offset < self.offsets.end)
+            && self.times.as_ref().is_none_or(|times| header.max_timestamp >= times.start || header.magic == 0)
+    }
+
+    #[inline]
+    fn holds(&self, offset: i64, timestamp: i64) -> bool {
+        self.offsets.contains(&offset) && self.times.as_ref().is_none_or(|times| times.contains(&timestamp))
+    }
+}
+
+struct Dump<'c> {
+    context: &'c mut Context,
+    render: Box<dyn Render>,
+    selector: Selector,
+    stretch: Stretch,
+    what: What,
+    /// How many more records or batches may be shown.
+    left: u64,
+    site: Site,
+    /// Whether the render was told of the present batch.
+    batch_shown: bool,
+    /// What is wrong with the present batch's CRC.
+    crc: Option<Fault>,
+    faults: u64,
+    /// Records that a time range left out because they have no time.
+    untimed: u64,
+    /// Bytes of the segments that are done.
+    bytes_before: u64,
+}
+
+impl Dump<'_> {
+    fn partition(&mut self, partition: &Partition, inflater: &mut Inflater) -> Result<Step> {
+        for (i, file) in partition.segments.iter().enumerate() {
+            // File names tell where segments begin; the next one's tells where this one ends.
+            let next = partition.segments.get(i + 1).and_then(|next| next.base_offset);
+            let before = next.is_some_and(|next| next <= self.stretch.offsets.start);
+            let behind = file.base_offset.is_some_and(|base| base >= self.stretch.offsets.end);
+            if before || behind {
+                continue;
+            }
+            let path = &file.path;
+            let segment = Segment::open(path).with_context(|| path.display().to_string())?;
+            let from = input::start_hint(file, &segment, &self.stretch.offsets, self.stretch.times.as_ref());
+            let step = self.walk(&segment, from, inflater).with_context(|| path.display().to_string())?;
+            if step == Step::Stop {
+                return Ok(step);
+            }
+            self.bytes_before += segment.len();
+        }
+        Ok(Step::On)
+    }
+
+    fn walk(&mut self, segment: &Segment, from: u64, inflater: &mut Inflater) -> Result<Step> {
+        if self.segment(segment)? == Step::Stop {
+            return Ok(Step::Stop);
+        }
+        let spans = if from == 0 { segment.spans() } else { segment.spans_from(from) };
+        let step = walk_segment(segment, spans, inflater, self)?;
+        self.render.segment_end(&self.site);
+        Ok(step)
+    }
+
+    fn end(mut self) -> Result<Outcome> {
+        self.render.end();
+        self.context.out.rest(self.render.buffer())?;
+        self.context.end();
+        if self.untimed > 0 {
+            let n = self.untimed;
+            self.context.note(&format!("{n} records have no time (magic 0) and were left out by --time"));
+        }
+        if self.faults == 0 {
+            return Ok(Outcome::Clean);
+        }
+        let n = self.faults;
+        self.context.note(&format!("{n} faults: each stands in the output at its place (look for \"fault\" and \"hole\")"));
+        Ok(Outcome::Findings)
+    }
+
+    /// Tells the render of the batch, once something of it is shown.
+    #[inline]
+    fn show_batch(&mut self, batch: &Batch<'_>) {
+        if !self.batch_shown {
+            self.batch_shown = true;
+            self.render.batch(&self.site, batch, self.crc.as_ref().map(|fault| &fault.kind));
+        }
+    }
+
+    #[inline]
+    fn count(&mut self) -> io::Result<Step> {
+        self.context.out.piece(self.render.buffer())?;
+        self.left -= 1;
+        Ok(if self.left == 0 { Step::Stop } else { Step::On })
+    }
+
+    /// Reads what a record says, if it is asked for.
+    #[inline]
+    fn select<'s>(&self, batch: &Batch<'_>, record: &Record<'s>) -> Option<Meaning<'s>> {
+        if batch.header().control {
+            return self.selector.control().then(|| Meaning::of(batch, record));
+        }
+        match key_of(record.key) {
+            Ok(key) if self.selector.key(&key) => {
+                let content = content_of(key.record_type, record.value);
+                Some(Meaning::Keyed(key, content))
+            }
+            Ok(_) => None,
+            Err((number, fault)) => self.selector.unreadable_key(number).then_some(Meaning::BadKey { number, fault }),
+        }
+    }
+}
+
+/// What is wrong with a record, if anything: the batch first, then the key, then the value.
+#[inline]
+fn fault_of(crc: Option<&Fault>, record: &Record<'_>, meaning: &Meaning<'_>) -> Option<(Piece, Fault)> {
+    if let Some(fault) = crc {
+        return Some((Piece::Batch, fault.clone()));
+    }
+    match meaning {
+        Meaning::Control(control) => control.as_ref().err().map(|fault| (Piece::Key, fault.clone())),
+        Meaning::BadKey { fault, .. } => Some((Piece::Key, fault.clone())),
+        Meaning::Keyed(key, content) => {
+            let bytes = record.key.unwrap_or_default();
+            if !key.trailing.is_empty() {
+                return Some((Piece::Key, trailing(bytes, key.trailing)));
+            }
+            if !bytes.is_ascii() && !is_utf8(key) {
+                return Some((Piece::Key, FaultKind::NotUtf8.at(0)));
+            }
+            match content {
+                Content::Bad { fault, .. } => Some((Piece::Value, fault.clone())),
+                Content::Value(value) if !value.trailing.is_empty() => {
+                    Some((Piece::Value, trailing(record.value.unwrap_or_default(), value.trailing)))
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
+fn trailing(whole: &[u8], rest: &[u8]) -> Fault {
+    FaultKind::TrailingBytes(rest.len() as u64).at((whole.len() - rest.len()) as u64)
+}
+
+fn is_utf8(key: &Key<'_>) -> bool {
+    let topic = key.topic_partition().map(|(topic, _)| topic);
+    [Some(key.group()), key.member(), topic].into_iter().flatten().all(|text| std::str::from_utf8(text).is_ok())
+}
+
+impl Visitor for Dump<'_> {
+    fn segment(&mut self, segment: &Segment) -> io::Result<Step> {
+        self.site.segment = segment.name().to_owned();
+        self.site.path = segment.path().display().to_string();
+        self.render.segment(&self.site);
+        Ok(if self.left == 0 { Step::Stop } else { Step::On })
+    }
+
+    fn hole(&mut self, _: &Segment, hole: &Hole) -> io::Result<Step> {
+        // Zeros to the end are what preallocation leaves; they are shown, but nothing is wrong.
+        if hole.fault != FaultKind::ZeroTail {
+            self.faults += 1;
+        }
+        self.render.hole(&self.site, hole);
+        self.context.out.piece(self.render.buffer())?;
+        Ok(Step::On)
+    }
+
+    #[inline]
+    fn batch(&mut self, _: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
+        self.context.at(self.bytes_before + batch.position());
+        if !self.stretch.may_hold(batch) {
+            return Ok(Step::Over);
+        }
+        self.batch_shown = false;
+        self.crc = crc.map(|kind| kind.clone().at(batch.position()));
+        if !self.selector.producer(batch.header().producer_id) {
+            return Ok(Step::Over);
+        }
+        if self.what == What::Batches {
+            self.show_batch(batch);
+            self.faults += u64::from(crc.is_some());
+            return self.count().map(|step| if step == Step::On { Step::Over } else { step });
+        }
+        if self.selector.is_all() {
+            self.show_batch(batch);
+        }
+        Ok(Step::On)
+    }
+
+    #[inline]
+    fn record(&mut self, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step> {
+        if !self.stretch.holds(record.offset, record.timestamp) {
+            self.untimed += u64::from(self.stretch.times.is_some() && record.timestamp == -1);
+            return Ok(Step::On);
+        }
+        let Some(meaning) = self.select(batch, record) else { return Ok(Step::On) };
+        let fault = fault_of(self.crc.as_ref(), record, &meaning);
+        self.faults += u64::from(fault.is_some());
+        self.show_batch(batch);
+        let fault = fault.as_ref().map(|(piece, fault)| (*piece, fault));
+        self.render.record(&self.site, &Shown { batch, record, meaning: &meaning, fault });
+        self.count()
+    }
+
+    fn bad_record(&mut self, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
+        self.faults += 1;
+        self.show_batch(batch);
+        self.render.bad_record(&self.site, batch, record);
+        self.count()
+    }
+
+    #[inline]
+    fn batch_end(&mut self, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
+        let crc = self.crc.take();
+        if let Some(fault) = crc.as_ref().or(body) {
+            self.faults += 1;
+            self.show_batch(batch);
+            self.render.batch_fault(&self.site, batch, fault);
+        }
+        Ok(Step::On)
+    }
+}

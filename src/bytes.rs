@@ -146,11 +146,7 @@ impl<'a> Cursor<'a> {
                 return Ok(bits);
             }
         }
-        if rest.len() < greatest {
-            Err(self.short(rest.len() + 1))
-        } else {
-            Err(self.fault(FaultKind::BadVarint))
-        }
+        if rest.len() < greatest { Err(self.short(rest.len() + 1)) } else { Err(self.fault(FaultKind::BadVarint)) }
     }
 }
 
@@ -202,6 +198,9 @@ mod tests {
         let mut cursor = Cursor::new(&[0xff; 16]);
         assert_eq!(cursor.uvarint().map_err(|f| f.kind), Err(FaultKind::BadVarint));
         assert_eq!(cursor.varlong().map_err(|f| f.kind), Err(FaultKind::BadVarint));
-        assert_eq!(Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0x1f]).uvarint().map_err(|f| f.kind), Err(FaultKind::BadVarint));
+        assert_eq!(
+            Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0x1f]).uvarint().map_err(|f| f.kind),
+            Err(FaultKind::BadVarint)
+        );
     }
 }

@@ -12,3 +12,4 @@
 pub mod bytes;
 pub mod fault;
 pub mod json;
+pub mod log;

@@ -10,6 +10,9 @@
 //! `log` and `schema` know nothing of each other. Bad data is a value ([`fault::Fault`]), never a crash.
 
 pub mod bytes;
+pub mod cli;
 pub mod fault;
 pub mod json;
+pub mod log;
+pub mod model;
 pub mod schema;

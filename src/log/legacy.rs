@@ -1,0 +1,245 @@
+//! Messages of magic 0 and 1 (before Kafka 0.11): plain ones, and wrappers whose value is a compressed set of them.
+//!
+//! Must not know: where messages begin in a file, and what keys and values mean.
+
+use super::batch::{Batch, Header, PREFIX_LENGTH, TimestampType};
+use super::codec::{Codec, Inflater};
+use super::record::{BadRecord, Headers, LegacyFields, Record, Records};
+use crate::bytes::Cursor;
+use crate::fault::{Fault, FaultKind};
+
+/// The smallest value of the size field: CRC, magic, attributes, two lengths, and in magic 1 a timestamp.
+pub(super) fn smallest_size(magic: u8) -> i32 {
+    if magic == 0 { 14 } else { 22 }
+}
+
+/// The set that a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Set {
+    /// One message that stands in the file.
+    Plain,
+    /// What was inside a wrapper.
+    Inner {
+        /// What to add to the inner offsets; None if it cannot be known.
+        shift: Option<i64>,
+        /// The one time of all messages, where the broker set it.
+        append_time: Option<i64>,
+    },
+}
+
+/// A message's fields.
+struct Message<'a> {
+    offset: i64,
+    crc: u32,
+    magic: u8,
+    attributes: i8,
+    timestamp: i64,
+    key: Option<&'a [u8]>,
+    value: Option<&'a [u8]>,
+}
+
+impl Message<'_> {
+    fn codec(&self) -> Codec {
+        codec(self.attributes)
+    }
+}
+
+/// Zstd came with magic 2.
+fn codec(attributes: i8) -> Codec {
+    match Codec::of_attributes(i16::from(attributes)) {
+        Codec::Zstd => Codec::Unknown(4),
+        codec => codec,
+    }
+}
+
+/// The head of a message, as a batch's. None if the bytes are too short or the magic is neither 0 nor 1.
+pub(super) fn header(bytes: &[u8]) -> Option<Header> {
+    let mut cursor = Cursor::new(bytes);
+    let offset = cursor.i64().ok()?;
+    cursor.i32().ok()?;
+    let crc = cursor.u32().ok()?;
+    let magic = cursor.u8().ok()?;
+    let attributes = cursor.i8().ok()?;
+    let (timestamp, timestamp_type) = match magic {
+        0 => (-1, TimestampType::None),
+        1 if attributes & 8 == 0 => (cursor.i64().ok()?, TimestampType::CreateTime),
+        1 => (cursor.i64().ok()?, TimestampType::LogAppendTime),
+        _ => return None,
+    };
+    let codec = codec(attributes);
+    Some(Header {
+        magic,
+        base_offset: offset,
+        last_offset: offset,
+        length: bytes.len() as u64,
+        partition_leader_epoch: -1,
+        crc,
+        attributes: i16::from(attributes),
+        codec,
+        timestamp_type,
+        base_timestamp: timestamp,
+        max_timestamp: timestamp,
+        delete_horizon_ms: None,
+        producer_id: -1,
+        producer_epoch: -1,
+        base_sequence: -1,
+        count: if codec == Codec::None { 1 } else { -1 },
+        transactional: false,
+        control: false,
+    })
+}
+
+/// Whether the fields of a message fill its size field to the byte: as sure a sign as there is without the CRC.
+pub(super) fn fills_its_size(bytes: &[u8], magic: u8, size: usize) -> bool {
+    let key_at = if magic == 0 { 18 } else { 26 };
+    let read = |at: usize| {
+        let chunk: &[u8; 4] = bytes.get(at..)?.first_chunk()?;
+        usize::try_from(i32::from_be_bytes(*chunk).max(0)).ok()
+    };
+    let Some(key) = read(key_at) else { return false };
+    let Some(value_at) = key.checked_add(key_at + 4) else { return false };
+    match read(value_at) {
+        Some(value) => value_at.checked_add(value + 4) == Some(size + PREFIX_LENGTH),
+        None => false,
+    }
+}
+
+fn parse<'a>(bytes: &'a [u8]) -> Result<Message<'a>, (Fault, Message<'a>)> {
+    let mut message = Message { offset: -1, crc: 0, magic: 0, attributes: 0, timestamp: -1, key: None, value: None };
+    match parse_into(&mut Cursor::new(bytes), &mut message) {
+        Ok(()) => Ok(message),
+        Err(fault) => Err((fault, message)),
+    }
+}
+
+fn parse_into<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<(), Fault> {
+    message.offset = cursor.i64()?;
+    cursor.i32()?;
+    message.crc = cursor.u32()?;
+    message.magic = cursor.u8()?;
+    message.attributes = cursor.i8()?;
+    match message.magic {
+        0 => {}
+        1 => message.timestamp = cursor.i64()?,
+        magic => return Err(cursor.fault(FaultKind::BadMagic(magic as i8))),
+    }
+    message.key = nullable(cursor)?;
+    message.value = nullable(cursor)?;
+    Ok(())
+}
+
+fn nullable<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Fault> {
+    let length = cursor.i32()?;
+    match usize::try_from(length) {
+        Ok(length) => cursor.take(length).map(Some),
+        Err(_) if length == -1 => Ok(None),
+        Err(_) => Err(cursor.fault(FaultKind::BadLength(i64::from(length)))),
+    }
+}
+
+/// The records of a top-level message: itself, or what its compressed value holds.
+pub(super) fn records<'s>(batch: &Batch<'s>, inflater: &'s mut Inflater) -> Records<'s> {
+    let header = batch.header();
+    if header.codec == Codec::None {
+        return Records::message(batch);
+    }
+    let position = batch.position();
+    let value = match parse(batch.bytes()) {
+        Ok(message) => message.value,
+        Err((fault, _)) => {
+            let fault = fault.kind.at(position + fault.at);
+            return Records::set(batch, &[], Set::Plain).with_fault(Some(fault));
+        }
+    };
+    let Some(value) = value else {
+        return Records::set(batch, &[], Set::Plain).with_fault(Some(FaultKind::UnexpectedNull.at(position)));
+    };
+    let inflated = inflater.inflate(header.codec, value);
+    let append_time = (header.timestamp_type == TimestampType::LogAppendTime).then_some(header.max_timestamp);
+    let shift = shift(header, inflated.bytes, inflated.fault.is_some());
+    let records = Records::set(batch, inflated.bytes, Set::Inner { shift, append_time });
+    let records = records.with_fault(inflated.fault.map(|kind| kind.at(position)));
+    if inflated.lz4_checksum_wrong { records.with_wrong_lz4_checksum() } else { records }
+}
+
+/// What to add to inner offsets. Those of magic 1 count from 0 at the first record the producer sent, and the wrapper
+/// has the offset of the last; those of magic 0 are the log's own. A cleaner of old put messages of the one kind into
+/// wrappers of the other: the sum below is right for both, since the last inner offset then is the wrapper's.
+fn shift(wrapper: &Header, set: &[u8], is_cut: bool) -> Option<i64> {
+    let (mut last, mut rest) = (None, set);
+    while let Some(frame) = frame(&mut rest) {
+        last = frame.get(..17).and_then(|head| Some((head.first_chunk()?, head.last()?)));
+    }
+    match last {
+        _ if wrapper.magic == 0 && last.is_none_or(|(_, &magic)| magic == 0) => Some(0),
+        // Without the end of the set its last offset is not known, and with it none.
+        Some((offset, _)) if !is_cut && rest.is_empty() => {
+            Some(wrapper.base_offset.wrapping_sub(i64::from_be_bytes(*offset)))
+        }
+        _ => None,
+    }
+}
+
+/// The next message of a set by its size field, if that makes sense.
+fn frame<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let size = i32::from_be_bytes(*rest.get(8..)?.first_chunk()?);
+    let length = usize::try_from(size).ok()?.checked_add(PREFIX_LENGTH)?;
+    let (frame, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some(frame)
+}
+
+/// The next record of a set. Faults are at the byte within the message. Leaves `rest` behind the message, or empty
+/// where nothing says how long it is.
+pub(super) fn next<'s>(rest: &mut &'s [u8], set: Set, wrapper_offset: i64) -> Result<Record<'s>, BadRecord<'s>> {
+    let raw = *rest;
+    let Some(bytes) = frame(rest) else {
+        *rest = &[];
+        let fault = FaultKind::ShortBuffer { need: declared_length(raw), have: raw.len() as u64 }.at(0);
+        return Err(BadRecord { fault, offset: None, timestamp: None, key: None, value: None, raw });
+    };
+    let (shift, append_time) = match set {
+        Set::Plain => (Some(0), None),
+        Set::Inner { shift, append_time } => (shift, append_time),
+    };
+    let (message, fault) = match parse(bytes) {
+        Ok(message) if message.codec() != Codec::None => (message, Some(FaultKind::NestedWrapper.at(0))),
+        Ok(message) if shift.is_none() => {
+            let why = format!("its place before offset {wrapper_offset} is lost with the end of its set");
+            (message, Some(FaultKind::BadRecord(why.into()).at(0)))
+        }
+        Ok(message) => (message, None),
+        Err((fault, message)) => (message, Some(fault)),
+    };
+    let offset = shift.map(|shift| message.offset.wrapping_add(shift));
+    let timestamp = match append_time {
+        Some(time) if message.magic == 1 => time,
+        _ => message.timestamp,
+    };
+    match (fault, offset) {
+        (None, Some(offset)) => Ok(Record {
+            offset,
+            timestamp,
+            key: message.key,
+            value: message.value,
+            headers: Headers::default(),
+            sequence: -1,
+            attributes: message.attributes,
+            legacy: Some(LegacyFields { magic: message.magic, crc: message.crc }),
+            bytes,
+        }),
+        (fault, offset) => Err(BadRecord {
+            fault: fault.unwrap_or(FaultKind::NotABatch.at(0)),
+            offset,
+            timestamp: Some(timestamp),
+            key: message.key,
+            value: message.value,
+            raw: bytes,
+        }),
+    }
+}
+
+fn declared_length(raw: &[u8]) -> u64 {
+    let size = raw.get(8..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| i32::from_be_bytes(*chunk));
+    size.max(0) as u64 + PREFIX_LENGTH as u64
+}

@@ -1,0 +1,77 @@
+//! The log as a broker stores it: folders, segment files, batches, records.
+//!
+//! The way down: [`dir::classify`] says what a path is; [`dir::PartitionDir`] lists the segments that count;
+//! [`segment::Segment`] maps one file; [`scan::Spans`] tiles it into batches and holes; [`batch::Batch`] yields
+//! [`record::Record`]s, inflated by a reused [`codec::Inflater`].
+//!
+//! Must not know: what a key or a value means, and what a group is.
+
+pub mod batch;
+
+pub mod codec;
+pub mod control;
+
+mod frame;
+mod gzip;
+
+mod legacy;
+mod lz4;
+pub mod map;
+
+pub mod record;
+mod resync;
+pub mod scan;
+pub mod segment;
+mod snappy;
+
+pub use batch::{Batch, Header, TimestampType};
+pub use codec::{Codec, DEFAULT_MAX_INFLATED, Inflater};
+pub use control::Control;
+
+pub use record::{BadRecord, Headers, LegacyFields, Record, Records};
+pub use scan::{Hole, Span, Spans};
+pub use segment::Segment;
+
+#[cfg(test)]
+mod tests {
+    //! The golden vectors that the unit tests of this folder share.
+
+    macro_rules! vectors {
+        ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+            $($(#[$doc])* pub const $name: &str = $text;)*
+            pub const ALL: &[&str] = &[$($name),*];
+        };
+    }
+
+    vectors! {
+        /// An offset commit, value v3.
+        GV1 = "0000000000000000000000630000000002de2ed8ae0000000000000000018bcfe568000000018bcfe56800ffffffffffffffffffffffffffff000000016200000026000100086d792d67726f757000017400000000300003000000000000002affffffff00000000018bcfe5680000";
+        /// The same key, value v1 with an expiry.
+        GV2 = "00000000000000000000006700000000028f6115570000000000000000018bcfe568000000018bcfe56800ffffffffffffffffffffffffffff000000016a00000026000100086d792d67726f757000017400000000380001000000000000002a00000000018bcfe568000000018bd50bc40000";
+        /// Value v4 with a topic id.
+        GV3 = "0000000000000000000000760000000002dfa592af0000000000000000018bcfe568000000018bcfe56800ffffffffffffffffffffffffffff00000001860100000026000100086d792d67726f757000017400000000540004000000000000002affffffff010000018bcfe568000100100102030405060708090a0b0c0d0e0f1000";
+        /// Value v4 without.
+        GV4 = "00000000000000000000006300000000024c12575e0000000000000000018bcfe568000000018bcfe56800ffffffffffffffffffffffffffff000000016200000026000100086d792d67726f757000017400000000300004000000000000002affffffff010000018bcfe568000000";
+        /// An offset tombstone.
+        GV5 = "00000000000000010000004b00000000025054a2b10000000000000000018bcfe568000000018bcfe56800ffffffffffffffffffffffffffff000000013200000026000100086d792d67726f7570000174000000000100";
+        /// An empty classic group.
+        GV6 = "0000000000000002000000640000000002d955472b0000000000000000018bcfe568000000018bcfe56800ffffffffffffffffffffffffffff000000016400000018000200086d792d67726f75704000030008636f6e73756d657200000007ffffffff0000018bcfe568000000000000";
+        /// A transactional commit of producer 1000.
+        GV7 = "00000000000000030000006300000000020578bec50010000000000000018bcfe568000000018bcfe5680000000000000003e8000300000000000000016200000026000100086d792d67726f757000017400000000300003000000000000002affffffff00000000018bcfe5680000";
+        /// The COMMIT marker of producer 1000.
+        GV8 = "00000000000000040000004200000000024a3ea0080030000000000000018bcfe568000000018bcfe5680000000000000003e80004ffffffff000000012000000008000000010c00000000000500";
+        /// An empty batch kept by the cleaner: offsets 5 to 9.
+        GV9 = "00000000000000050000003100000000028fe81c5e0000000000040000018bcfe568000000018bcfe5680000000000000003e800030000000000000000";
+        /// A tombstone with a delete horizon.
+        GV10 = "000000000000000a0000004b000000000266be95a00040000000000000018bd50bc4000000018bcfe56800ffffffffffffffffffffffffffff000000013200000026000100086d792d67726f7570000174000000000100";
+        /// Magic 0.
+        GV11 = "000000000000000000000035a1d7c5bc000000000013000000086d792d67726f757000017400000000000000140000000000000000002a00000000018bcfe56800";
+        /// Magic 1.
+        GV12 = "0000000000000001000000459fe701b001000000018bcfe5680000000013000100086d792d67726f7570000174000000000000001c0001000000000000002a00000000018bcfe568000000018bd50bc400";
+    }
+
+    pub fn hex(text: &str) -> Vec<u8> {
+        let digit = |byte: &u8| char::from(*byte).to_digit(16).unwrap() as u8;
+        text.as_bytes().chunks(2).map(|pair| digit(&pair[0]) << 4 | digit(&pair[1])).collect()
+    }
+}

@@ -1,6 +1,8 @@
 //! The verbs, one file each: take the arguments, run the library, print.
 
+pub mod dump;
 pub mod generate;
+pub mod info;
 pub mod partition_of;
 pub mod schema;
 

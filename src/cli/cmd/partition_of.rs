@@ -6,7 +6,7 @@ use crate::cli::render::name::visible;
 use crate::cli::render::table::Table;
 use crate::cli::talk::Context;
 use crate::json::{Json, Style};
-use crate::log::dir::{self, Place};
+use crate::log::place::{Place, classify};
 use crate::model::partitioner::{DEFAULT_PARTITIONS, partition_of};
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeSet;
@@ -43,8 +43,8 @@ pub fn run(args: &PartitionOfArgs, context: &mut Context) -> Result<Outcome> {
 fn counted(args: &PartitionOfArgs, context: &mut Context) -> Result<i32> {
     let mut found = BTreeSet::new();
     for path in &args.log_dir {
-        match dir::classify(path).with_context(|| path.display().to_string())? {
-            Place::LogDir(log_dir) => found.extend(log_dir.partition_numbers()),
+        match classify(path).with_context(|| path.display().to_string())? {
+            Place::LogDir(log_dir) => found.extend(log_dir.partitions.iter().map(|place| place.partition)),
             other => bail!("{}: {}", path.display(), crate::cli::input::not_a_log_dir(&other)),
         }
     }

@@ -1,0 +1,244 @@
+//! From paths to partitions: what PATH names, what is read, and a clear line for what is neither.
+//!
+//! Must not know: what is done with the partitions.
+
+use super::args::{Input, Reading};
+use super::talk::Context;
+use crate::log::dir::{LeftOut, PartitionDir, Reason, SegmentFile, Variant};
+use crate::log::index;
+use crate::log::place::{LogDir, Other, Place, SegmentPlace, classify};
+use crate::log::{DEFAULT_MAX_INFLATED, Inflater, Segment};
+use anyhow::{Context as _, Result, bail};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A segment to read.
+#[derive(Debug, Clone)]
+pub struct SegmentInput {
+    /// Where it is.
+    pub path: PathBuf,
+    /// From its name, which may say none.
+    pub base_offset: Option<i64>,
+    /// In bytes.
+    pub len: u64,
+}
+
+/// A partition to read, or a single segment of one.
+#[derive(Debug)]
+pub struct Partition {
+    /// Which, if that is known.
+    pub number: Option<i32>,
+    /// Its folder, if a folder was given.
+    pub dir: Option<PartitionDir>,
+    /// The segments to read, in order.
+    pub segments: Vec<SegmentInput>,
+}
+
+impl Partition {
+    /// Bytes of the segments.
+    pub fn bytes(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.len).sum()
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        match &self.dir {
+            Some(dir) => &dir.path,
+            None => self.segments.first().map_or(Path::new(""), |segment| &segment.path),
+        }
+    }
+}
+
+impl Reading {
+    /// A decompressor with the limit asked for.
+    pub fn inflater(&self) -> Inflater {
+        Inflater::with_limit(self.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED))
+    }
+}
+
+/// Opens what the paths name. Log dirs give their partitions by number; the paths keep their order.
+pub fn open(input: &Input, context: &Context) -> Result<Vec<Partition>> {
+    open_paths(&input.paths, &input.reading, context)
+}
+
+/// As [`open`].
+pub fn open_paths(paths: &[PathBuf], reading: &Reading, context: &Context) -> Result<Vec<Partition>> {
+    let mut partitions = Vec::new();
+    for path in paths {
+        let named = || path.display().to_string();
+        match classify(path).with_context(named)? {
+            Place::Segment(place) => partitions.push(segment(path, &place, reading)?),
+            Place::Partition { partition, variant } => {
+                if reading.partition.is_some_and(|wanted| wanted != partition) {
+                    bail!("{} is partition {partition}, not the one that --partition asks for", named());
+                }
+                note_variant(path, variant, context);
+                partitions.push(folder(path, Some(partition), context)?);
+            }
+            Place::Copy => match reading.partition {
+                Some(number) => partitions.push(folder(path, Some(number), context)?),
+                None => bail!("{} holds segments, but its name says no partition: add --partition N", named()),
+            },
+            Place::LogDir(log_dir) => of_log_dir(path, &log_dir, reading, context, &mut partitions)?,
+            Place::Other(other) => bail!("{}: {}", named(), what_it_is(&other)),
+        }
+    }
+    note_twice(&partitions, context);
+    Ok(partitions)
+}
+
+fn segment(path: &Path, place: &SegmentPlace, reading: &Reading) -> Result<Partition> {
+    let len = std::fs::metadata(path).with_context(|| path.display().to_string())?.len();
+    let one = SegmentInput { path: path.to_owned(), base_offset: place.base_offset, len };
+    Ok(Partition { number: reading.partition.or(place.partition), dir: None, segments: vec![one] })
+}
+
+fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partition> {
+    let dir = PartitionDir::open(path).with_context(|| path.display().to_string())?;
+    if dir.segments.is_empty() {
+        let others = dir.left_out.len() + dir.others.len();
+        let what = if others == 0 { "an empty folder".to_owned() } else { format!("{others} files, but no segment that counts") };
+        bail!("{}: {what}; pass a folder with .log files in it, or a .log file", path.display());
+    }
+    dir.left_out.iter().for_each(|left_out| context.note(&left_out_line(left_out)));
+    let segments = dir.segments.iter().map(segment_input).collect();
+    Ok(Partition { number, dir: Some(dir), segments })
+}
+
+fn segment_input(file: &SegmentFile) -> SegmentInput {
+    SegmentInput { path: file.path.clone(), base_offset: Some(file.base_offset), len: file.len }
+}
+
+fn of_log_dir(
+    path: &Path,
+    log_dir: &LogDir,
+    reading: &Reading,
+    context: &Context,
+    partitions: &mut Vec<Partition>,
+) -> Result<()> {
+    let mut found = 0;
+    for place in &log_dir.partitions {
+        if reading.partition.is_some_and(|wanted| wanted != place.partition) {
+            continue;
+        }
+        if place.variant != Variant::Normal && !reading.include_stray {
+            context.note(&format!("left out: {} ({})", place.path.display(), variant_words(place.variant)));
+            continue;
+        }
+        found += 1;
+        if PartitionDir::open(&place.path).is_ok_and(|dir| dir.segments.is_empty()) {
+            context.note(&format!("{}: no segments", place.path.display()));
+            continue;
+        }
+        partitions.push(folder(&place.path, Some(place.partition), context)?);
+    }
+    match (found, reading.partition) {
+        (0, Some(wanted)) => bail!("{} holds no partition {wanted} of __consumer_offsets", path.display()),
+        (0, None) => bail!("{} holds no partition of __consumer_offsets that counts", path.display()),
+        _ => Ok(()),
+    }
+}
+
+fn variant_words(variant: Variant) -> &'static str {
+    match variant {
+        Variant::Normal => "a partition",
+        Variant::Delete => "deleted; --include-stray reads it",
+        Variant::Future => "being moved from another disk; --include-stray reads it",
+        Variant::Stray => "a broker found that it should not have it; --include-stray reads it",
+    }
+}
+
+fn note_variant(path: &Path, variant: Variant, context: &Context) {
+    let what = match variant {
+        Variant::Normal => return,
+        Variant::Delete => "the folder of a deleted partition",
+        Variant::Future => "a partition on its move from another disk, perhaps unfinished",
+        Variant::Stray => "a folder that its broker set aside as not its own",
+    };
+    context.note(&format!("{}: {what}", path.display()));
+}
+
+fn left_out_line(left_out: &LeftOut) -> String {
+    let why = match left_out.reason {
+        Reason::Deleted => "deleted segment; name it to read it".to_owned(),
+        Reason::Unfinished => "left by a cleaning that did not finish".to_owned(),
+        Reason::SwapOfUnfinished { cleaned } => {
+            format!("part of a cleaning that did not finish: a .cleaned file stands at {cleaned}")
+        }
+        Reason::Replaced { from, to } => format!("replaced by .swap files that hold offsets {from} to {}", to - 1),
+    };
+    format!("left out: {} ({why})", left_out.file.path.display())
+}
+
+fn note_twice(partitions: &[Partition], context: &Context) {
+    let mut seen: BTreeMap<i32, usize> = BTreeMap::new();
+    partitions.iter().filter(|p| p.dir.is_some()).filter_map(|p| p.number).for_each(|n| *seen.entry(n).or_default() += 1);
+    for (number, times) in seen.into_iter().filter(|(_, times)| *times > 1) {
+        context.note(&format!("partition {number} stands here {times} times (replicas, or a copy on another disk)"));
+    }
+}
+
+/// What something is that is no partition of `__consumer_offsets`, and what to pass instead.
+pub fn what_it_is(other: &Other) -> String {
+    match other {
+        Other::InternalTopic(name) => {
+            format!("a partition of {}, not of __consumer_offsets; pass a folder __consumer_offsets-N", name.topic)
+        }
+        Other::UserTopic(name) => {
+            format!("a partition of the topic {}, not of __consumer_offsets; pass a folder __consumer_offsets-N", name.topic)
+        }
+        Other::LogDirWithoutOffsets { partitions } => format!(
+            "a log dir with {partitions} partitions, none of them of __consumer_offsets; pass the log dir of a broker \
+             that holds some"
+        ),
+        Other::Above(paths) => {
+            let shown: Vec<_> = paths.iter().take(5).map(|path| path.display().to_string()).collect();
+            let more = if paths.len() > shown.len() { ", ..." } else { "" };
+            format!("no log dir itself; pass {}{more}", shown.join(", "))
+        }
+        Other::Redpanda => "Redpanda's storage, which is another format than Kafka's; only Kafka's segments can be read, \
+             so read the topic through Redpanda and rpk instead"
+            .to_owned(),
+        Other::BookKeeper => "Apache BookKeeper's storage (Pulsar), not Kafka's; only Kafka's segments can be read".to_owned(),
+        Other::EmptyFolder => "an empty folder; pass a folder __consumer_offsets-N or a log dir that holds some".to_owned(),
+        Other::UnknownFolder => {
+            "a folder without segments; pass a folder __consumer_offsets-N or a log dir that holds some".to_owned()
+        }
+        Other::SideFile(_) => "a file that goes with a segment, not a segment; pass the .log file or the folder".to_owned(),
+        Other::LogDirFile(_) => "a file of a log dir, not a segment; pass the log dir".to_owned(),
+        Other::EmptyFile => "an empty file whose name is not that of a segment; pass a .log file".to_owned(),
+        Other::TextFile => "a text file, not a segment; pass a .log file such as 00000000000000000000.log".to_owned(),
+        Other::Archive => "an archive; unpack it and pass what is inside".to_owned(),
+        Other::UnknownFile => "not a segment of Kafka's; pass a .log file such as 00000000000000000000.log".to_owned(),
+        Other::SpecialFile => "not a regular file; save it as a .log file and pass that".to_owned(),
+    }
+}
+
+/// What a place is that should have been a log dir.
+pub fn not_a_log_dir(place: &Place) -> String {
+    match place {
+        Place::Other(other) => what_it_is(other),
+        Place::LogDir(_) => "a log dir".to_owned(),
+        Place::Partition { .. } => "a partition folder; pass the log dir it lies in".to_owned(),
+        Place::Copy => "a folder of segments; pass a log dir that holds folders __consumer_offsets-N".to_owned(),
+        Place::Segment(_) => "a segment; pass a log dir that holds folders __consumer_offsets-N".to_owned(),
+    }
+}
+
+/// Where in a segment a stretch can begin, as its index files hint; 0 where they are missing or do not hold.
+pub fn start_hint(file: &SegmentInput, segment: &Segment, offsets: &Range<i64>, times: Option<&Range<i64>>) -> u64 {
+    let Some(base_offset) = file.base_offset else { return 0 };
+    let twin = |extension| std::fs::read(file.path.with_extension(extension)).unwrap_or_default();
+    let by_time = times.is_some_and(|times| times.start > i64::MIN);
+    if offsets.start <= base_offset && !by_time {
+        return 0;
+    }
+    let offset_index = index::offset_index(&twin("index"), base_offset);
+    let from_offset = index::position_for_offset(segment, &offset_index, offsets.start);
+    let from_time = times.filter(|_| by_time).map_or(0, |times| {
+        let time_index = index::time_index(&twin("timeindex"), base_offset);
+        index::position_for_time(segment, &time_index, &offset_index, times.start)
+    });
+    from_offset.max(from_time)
+}

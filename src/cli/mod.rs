@@ -1,0 +1,41 @@
+//! The command line: the only place for words, tables, progress and exit codes.
+
+pub mod args;
+pub mod cmd;
+pub mod input;
+pub mod out;
+pub mod render;
+pub mod select;
+pub mod span;
+pub mod talk;
+pub mod time;
+
+use args::{Cli, Command};
+use clap::Parser;
+use cmd::Outcome;
+use std::process::ExitCode;
+use talk::Context;
+
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
+    // Usage errors end here with exit status 2, help and version with 0.
+    let cli = Cli::parse();
+    let mut context = Context::new(&cli.talk);
+    let outcome = match &cli.command {
+        Command::Info(args) => cmd::info::run(args, &mut context),
+        Command::Dump(args) => cmd::dump::run(args, &mut context),
+        Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
+        Command::Schema(args) => cmd::schema::run(args, &mut context),
+        Command::Generate(args) => cmd::generate::run(args, &mut context),
+    };
+    context.end();
+    match outcome {
+        Ok(Outcome::Clean) => ExitCode::SUCCESS,
+        Ok(Outcome::Findings) => ExitCode::from(3),
+        Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("grouplog: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}

@@ -1,23 +1,22 @@
 //! The log as a broker stores it: folders, segment files, batches, records.
 //!
-//! The way down: [`dir::classify`] says what a path is; [`dir::PartitionDir`] lists the segments that count;
-//! [`segment::Segment`] maps one file; [`scan::Spans`] tiles it into batches and holes; [`batch::Batch`] yields
-//! [`record::Record`]s, inflated by a reused [`codec::Inflater`].
+//! The way down: [`classify`] says what a path is; [`PartitionDir`] lists the segments that count; [`Segment`] maps one
+//! file; [`Spans`] tiles it into batches and holes; [`Batch`] yields [`Record`]s, inflated by a reused [`Inflater`].
 //!
 //! Must not know: what a key or a value means, and what a group is.
 
 pub mod batch;
-
+pub mod checkpoint;
 pub mod codec;
 pub mod control;
-
+pub mod dir;
 mod frame;
 mod gzip;
-
+pub mod index;
 mod legacy;
 mod lz4;
 pub mod map;
-
+pub mod place;
 pub mod record;
 mod resync;
 pub mod scan;
@@ -27,7 +26,8 @@ mod snappy;
 pub use batch::{Batch, Header, TimestampType};
 pub use codec::{Codec, DEFAULT_MAX_INFLATED, Inflater};
 pub use control::Control;
-
+pub use dir::PartitionDir;
+pub use place::{Place, classify};
 pub use record::{BadRecord, Headers, LegacyFields, Record, Records};
 pub use scan::{Hole, Span, Spans};
 pub use segment::Segment;

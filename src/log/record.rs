@@ -231,10 +231,8 @@ impl<'s> Records<'s> {
 
     #[inline(always)]
     fn next_magic2(&mut self) -> Option<Result<Record<'s>, BadRecord<'s>>> {
-        if self.rest.is_empty() || self.found >= self.until {
-            if self.is_over() {
-                return None;
-            }
+        if (self.rest.is_empty() || self.found >= self.until) && self.is_over() {
+            return None;
         }
         let whole = self.rest;
         let mut after = whole;

@@ -98,7 +98,11 @@ fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partiti
     let dir = PartitionDir::open(path).with_context(|| path.display().to_string())?;
     if dir.segments.is_empty() {
         let others = dir.left_out.len() + dir.others.len();
-        let what = if others == 0 { "an empty folder".to_owned() } else { format!("{others} files, but no segment that counts") };
+        let what = if others == 0 {
+            "an empty folder".to_owned()
+        } else {
+            format!("{others} files, but no segment that counts")
+        };
         bail!("{}: {what}; pass a folder with .log files in it, or a .log file", path.display());
     }
     dir.left_out.iter().for_each(|left_out| context.note(&left_out_line(left_out)));
@@ -173,7 +177,11 @@ fn left_out_line(left_out: &LeftOut) -> String {
 
 fn note_twice(partitions: &[Partition], context: &Context) {
     let mut seen: BTreeMap<i32, usize> = BTreeMap::new();
-    partitions.iter().filter(|p| p.dir.is_some()).filter_map(|p| p.number).for_each(|n| *seen.entry(n).or_default() += 1);
+    partitions
+        .iter()
+        .filter(|p| p.dir.is_some())
+        .filter_map(|p| p.number)
+        .for_each(|n| *seen.entry(n).or_default() += 1);
     for (number, times) in seen.into_iter().filter(|(_, times)| *times > 1) {
         context.note(&format!("partition {number} stands here {times} times (replicas, or a copy on another disk)"));
     }
@@ -186,7 +194,10 @@ pub fn what_it_is(other: &Other) -> String {
             format!("a partition of {}, not of __consumer_offsets; pass a folder __consumer_offsets-N", name.topic)
         }
         Other::UserTopic(name) => {
-            format!("a partition of the topic {}, not of __consumer_offsets; pass a folder __consumer_offsets-N", name.topic)
+            format!(
+                "a partition of the topic {}, not of __consumer_offsets; pass a folder __consumer_offsets-N",
+                name.topic
+            )
         }
         Other::LogDirWithoutOffsets { partitions } => format!(
             "a log dir with {partitions} partitions, none of them of __consumer_offsets; pass the log dir of a broker \
@@ -197,15 +208,23 @@ pub fn what_it_is(other: &Other) -> String {
             let more = if paths.len() > shown.len() { ", ..." } else { "" };
             format!("no log dir itself; pass {}{more}", shown.join(", "))
         }
-        Other::Redpanda => "Redpanda's storage, which is another format than Kafka's; only Kafka's segments can be read, \
+        Other::Redpanda => {
+            "Redpanda's storage, which is another format than Kafka's; only Kafka's segments can be read, \
              so read the topic through Redpanda and rpk instead"
-            .to_owned(),
-        Other::BookKeeper => "Apache BookKeeper's storage (Pulsar), not Kafka's; only Kafka's segments can be read".to_owned(),
-        Other::EmptyFolder => "an empty folder; pass a folder __consumer_offsets-N or a log dir that holds some".to_owned(),
+                .to_owned()
+        }
+        Other::BookKeeper => {
+            "Apache BookKeeper's storage (Pulsar), not Kafka's; only Kafka's segments can be read".to_owned()
+        }
+        Other::EmptyFolder => {
+            "an empty folder; pass a folder __consumer_offsets-N or a log dir that holds some".to_owned()
+        }
         Other::UnknownFolder => {
             "a folder without segments; pass a folder __consumer_offsets-N or a log dir that holds some".to_owned()
         }
-        Other::SideFile(_) => "a file that goes with a segment, not a segment; pass the .log file or the folder".to_owned(),
+        Other::SideFile(_) => {
+            "a file that goes with a segment, not a segment; pass the .log file or the folder".to_owned()
+        }
         Other::LogDirFile(_) => "a file of a log dir, not a segment; pass the log dir".to_owned(),
         Other::EmptyFile => "an empty file whose name is not that of a segment; pass a .log file".to_owned(),
         Other::TextFile => "a text file, not a segment; pass a .log file such as 00000000000000000000.log".to_owned(),

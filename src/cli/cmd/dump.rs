@@ -67,7 +67,9 @@ fn renderer(args: &DumpArgs, context: &Context) -> Result<Box<dyn Render>> {
         (DumpFormat::KafkaDumpLog, false) => Box::new(DumpLogText::new(Iteration::Deep)),
         (DumpFormat::KafkaDumpLog, true) => Box::new(DumpLogText::new(Iteration::Shallow)),
         (DumpFormat::KafkaFormatter, false) => Box::new(FormatterJson::new()),
-        (DumpFormat::KafkaFormatter, true) => bail!("Kafka's formatters show no batches; use another --format with --batches"),
+        (DumpFormat::KafkaFormatter, true) => {
+            bail!("Kafka's formatters show no batches; use another --format with --batches")
+        }
     })
 }
 
@@ -173,7 +175,8 @@ impl Dump<'_> {
             return Ok(Outcome::Clean);
         }
         let n = self.faults;
-        self.context.note(&format!("{n} faults: each stands in the output at its place (look for \"fault\" and \"hole\")"));
+        self.context
+            .note(&format!("{n} faults: each stands in the output at its place (look for \"fault\" and \"hole\")"));
         Ok(Outcome::Findings)
     }
 

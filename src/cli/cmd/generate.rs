@@ -1,7 +1,7 @@
 //! `generate`: man pages and completions, from the one declaration of the command line.
 
 use super::Outcome;
-use crate::cli::args::{Cli, Generated, GenerateArgs};
+use crate::cli::args::{Cli, GenerateArgs, Generated};
 use crate::cli::talk::Context;
 use anyhow::{Context as _, Result};
 use clap::CommandFactory;

@@ -17,7 +17,9 @@ pub fn run(args: &PartitionOfArgs, context: &mut Context) -> Result<Outcome> {
     let partitions = match args.partitions {
         Some(partitions) => partitions,
         None if args.log_dir.is_empty() => {
-            context.note(&format!("taking {DEFAULT_PARTITIONS} partitions, Kafka's default; --partitions or --log-dir says otherwise"));
+            context.note(&format!(
+                "taking {DEFAULT_PARTITIONS} partitions, Kafka's default; --partitions or --log-dir says otherwise"
+            ));
             DEFAULT_PARTITIONS
         }
         None => counted(args, context)?,

@@ -19,7 +19,9 @@ pub fn run(args: &SchemaArgs, context: &mut Context) -> Result<Outcome> {
             None => bail!("no record type has the number {number}; 'grouplog schema' lists those that exist"),
         },
         Some(TypeSelector::Control) => {
-            bail!("control records belong to the broker and have no schema here; 'grouplog dump --type control' shows them")
+            bail!(
+                "control records belong to the broker and have no schema here; 'grouplog dump --type control' shows them"
+            )
         }
     };
     let text = match (args.format, args.record_type) {

@@ -104,13 +104,43 @@ impl Render for JsonBatches {
 }
 
 const CSV_HEAD: &[&str] = &[
-    "partition", "segment", "position", "length", "magic", "baseOffset", "lastOffset", "count", "codec", "crc",
-    "crcValid", "timestampType", "baseTimestamp", "maxTimestamp", "deleteHorizonMs", "producerId", "producerEpoch",
-    "baseSequence", "partitionLeaderEpoch", "transactional", "control",
+    "partition",
+    "segment",
+    "position",
+    "length",
+    "magic",
+    "baseOffset",
+    "lastOffset",
+    "count",
+    "codec",
+    "crc",
+    "crcValid",
+    "timestampType",
+    "baseTimestamp",
+    "maxTimestamp",
+    "deleteHorizonMs",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+    "partitionLeaderEpoch",
+    "transactional",
+    "control",
 ];
 const HEAD: &[&str] = &[
-    "PARTITION", "POSITION", "LENGTH", "MAGIC", "OFFSETS", "COUNT", "CODEC", "CRC", "MAX TIME", "HORIZON", "PRODUCER",
-    "EPOCH", "LEADER EPOCH", "KIND",
+    "PARTITION",
+    "POSITION",
+    "LENGTH",
+    "MAGIC",
+    "OFFSETS",
+    "COUNT",
+    "CODEC",
+    "CRC",
+    "MAX TIME",
+    "HORIZON",
+    "PRODUCER",
+    "EPOCH",
+    "LEADER EPOCH",
+    "KIND",
 ];
 
 /// Batches as rows.

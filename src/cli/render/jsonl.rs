@@ -45,7 +45,13 @@ impl JsonRecords {
         if framing == Framing::Array {
             json.raw("[");
         }
-        JsonRecords { json, framing, raw, segment_head: Json::new(Style::Lossless), batch_head: Json::new(Style::Lossless) }
+        JsonRecords {
+            json,
+            framing,
+            raw,
+            segment_head: Json::new(Style::Lossless),
+            batch_head: Json::new(Style::Lossless),
+        }
     }
 
     #[inline]

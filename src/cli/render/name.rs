@@ -16,7 +16,12 @@ pub fn visible(name: &[u8]) -> String {
                 '\t' => shown.push_str("\\t"),
                 c if c.is_control() && (c as u32) < 0x100 => shown.push_str(&format!("\\x{:02x}", c as u32)),
                 // Marks that turn the direction of what follows.
-                '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' => {
+                '\u{200e}'
+                | '\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{2028}'
+                | '\u{2029}' => {
                     shown.push_str(&format!("\\u{{{:x}}}", c as u32));
                 }
                 c => shown.push(c),

@@ -78,8 +78,23 @@ impl Rows {
 
 const HEAD: &[&str] = &["PARTITION", "OFFSET", "TIME", "TYPE", "GROUP", "KEY", "VALUE", "FAULT"];
 const CSV_HEAD: &[&str] = &[
-    "partition", "segment", "position", "offset", "timestamp", "type", "group", "topic", "topicPartition", "member",
-    "version", "value", "producerId", "producerEpoch", "fault", "keyRaw", "valueRaw",
+    "partition",
+    "segment",
+    "position",
+    "offset",
+    "timestamp",
+    "type",
+    "group",
+    "topic",
+    "topicPartition",
+    "member",
+    "version",
+    "value",
+    "producerId",
+    "producerEpoch",
+    "fault",
+    "keyRaw",
+    "valueRaw",
 ];
 
 /// Records as rows.
@@ -112,7 +127,14 @@ impl RecordRows {
         ]);
     }
 
-    fn csv_row(&mut self, site: &Site, batch: &Batch<'_>, place: (Option<i64>, Option<i64>), cells: &Cells, end: [String; 3]) {
+    fn csv_row(
+        &mut self,
+        site: &Site,
+        batch: &Batch<'_>,
+        place: (Option<i64>, Option<i64>),
+        cells: &Cells,
+        end: [String; 3],
+    ) {
         let plain = |text: &Option<Vec<u8>>| text.as_deref().map_or(String::new(), lossless);
         let header = batch.header();
         let [fault, key, value] = end;
@@ -238,7 +260,13 @@ impl Render for RecordRows {
                 (14, fault),
             ]
         } else {
-            vec![(0, number(site.partition)), (1, number(hole.base_offset)), (3, "hole".to_owned()), (6, what), (7, fault)]
+            vec![
+                (0, number(site.partition)),
+                (1, number(hole.base_offset)),
+                (3, "hole".to_owned()),
+                (6, what),
+                (7, fault),
+            ]
         };
         for (i, text) in places {
             if let Some(cell) = cells.get_mut(*i) {

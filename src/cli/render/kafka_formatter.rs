@@ -1,0 +1,74 @@
+//! `dump --format kafka-formatter`: the JSON that Kafka's console consumer prints with the formatters for this topic.
+//!
+//! Kafka 4.1 and later write `{"key":{"type":1,"data":{…}},"value":{"version":4,"data":{…}}}` without anything between
+//! two records; the line ends are ours. OffsetsMessageFormatter shows types 0 and 1, GroupMetadataMessageFormatter
+//! type 2, ShareGroupMessageFormatter types 10 to 15; the other types have none and are left out, as are records
+//! without a key and those that a formatter would end with an exception at.
+//! Must not know: what is selected.
+
+use super::dump::{Render, Shown, Site};
+use crate::fault::{Fault, FaultKind};
+use crate::json::{Json, Style};
+use crate::log::{BadRecord, Batch, Hole};
+use crate::model::event::{Content, Meaning};
+
+/// Records as Kafka's formatters print them.
+pub struct FormatterJson {
+    json: Json,
+}
+
+impl FormatterJson {
+    /// An empty output.
+    pub fn new() -> Self {
+        FormatterJson { json: Json::new(Style::Kafka) }
+    }
+}
+
+impl Default for FormatterJson {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Render for FormatterJson {
+    fn buffer(&mut self) -> &mut Json {
+        &mut self.json
+    }
+
+    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) {
+        let Meaning::Keyed(key, content) = shown.meaning else { return };
+        if !matches!(key.record_type.number(), 0..=2 | 10..=15) {
+            return;
+        }
+        let json = &mut self.json;
+        let start = json.bytes().len();
+        json.raw("{\"key\":{\"type\":");
+        json.int(key.record_type.number());
+        json.raw(",\"data\":");
+        key.json(json);
+        json.raw("},\"value\":");
+        match content {
+            Content::Tombstone => json.raw("null"),
+            Content::Value(value) => {
+                json.raw("{\"version\":");
+                json.int(value.version);
+                json.raw(",\"data\":");
+                value.data.json(json, value.version);
+                json.raw("}");
+            }
+            Content::Bad { .. } => {
+                json.buffer().truncate(start);
+                return;
+            }
+        }
+        json.raw("}\n");
+    }
+
+    fn segment(&mut self, _: &Site) {}
+    fn hole(&mut self, _: &Site, _: &Hole) {}
+    fn batch(&mut self, _: &Site, _: &Batch<'_>, _: Option<&FaultKind>) {}
+    fn bad_record(&mut self, _: &Site, _: &Batch<'_>, _: &BadRecord<'_>) {}
+    fn batch_fault(&mut self, _: &Site, _: &Batch<'_>, _: &Fault) {}
+    fn segment_end(&mut self, _: &Site) {}
+    fn end(&mut self) {}
+}

@@ -14,7 +14,7 @@ use grouplog::schema::embedded::{Payload, member_assignment, member_subscription
 use serde_json::{Value, json};
 
 fn text(write: impl FnOnce(&mut Json)) -> String {
-    let mut json = Json::new(Odd::Replace);
+    let mut json = Json::new(Style::Kafka);
     write(&mut json);
     String::from_utf8(json.bytes().to_vec()).unwrap()
 }

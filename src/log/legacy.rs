@@ -243,3 +243,114 @@ fn declared_length(raw: &[u8]) -> u64 {
     let size = raw.get(8..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| i32::from_be_bytes(*chunk));
     size.max(0) as u64 + PREFIX_LENGTH as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::message;
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(set: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+        encoder.write_all(set).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn inner(offset: i64, magic: u8) -> Vec<u8> {
+        message(offset, magic, 0, Some(b"key"), Some(b"value"))
+    }
+
+    type Item = Result<(i64, i64), (&'static str, Option<i64>)>;
+
+    fn read(bytes: &[u8]) -> (Vec<Item>, Option<&'static str>) {
+        let mut inflater = Inflater::new();
+        let batch = Batch::new(bytes, 0).unwrap();
+        let mut records = batch.records(&mut inflater);
+        let items = records
+            .by_ref()
+            .map(|item| match item {
+                Ok(record) => Ok((record.offset, record.timestamp)),
+                Err(bad) => Err((bad.fault.kind.code(), bad.offset)),
+            })
+            .collect();
+        (items, records.fault().map(|fault| fault.kind.code()))
+    }
+
+    const TIME: i64 = 1_700_000_000_000;
+
+    #[test]
+    fn inner_offsets_of_magic_1_are_relative() {
+        let set = [inner(0, 1), inner(3, 1), inner(4, 1)].concat();
+        let wrapper = message(104, 1, 1, None, Some(&gzip(&set)));
+        assert_eq!(read(&wrapper), (vec![Ok((100, TIME)), Ok((103, TIME)), Ok((104, TIME))], None));
+        let batch = Batch::new(&wrapper, 0).unwrap();
+        assert_eq!((batch.header().base_offset, batch.header().count), (104, -1));
+        assert_eq!(batch.first_offset(&mut Inflater::new()), Ok(100));
+    }
+
+    #[test]
+    fn inner_offsets_of_magic_0_are_absolute() {
+        let set = [inner(100, 0), inner(103, 0), inner(104, 0)].concat();
+        let wrapper = message(104, 0, 1, None, Some(&gzip(&set)));
+        assert_eq!(read(&wrapper), (vec![Ok((100, -1)), Ok((103, -1)), Ok((104, -1))], None));
+    }
+
+    #[test]
+    fn inner_and_outer_magic_can_differ() {
+        let set = [inner(100, 0), inner(104, 0)].concat();
+        let wrapper = message(104, 1, 1, None, Some(&gzip(&set)));
+        assert_eq!(read(&wrapper).0, [Ok((100, -1)), Ok((104, -1))]);
+        let set = [inner(0, 1), inner(1, 1)].concat();
+        let wrapper = message(104, 0, 1, None, Some(&gzip(&set)));
+        assert_eq!(read(&wrapper).0, [Ok((103, TIME)), Ok((104, TIME))]);
+    }
+
+    #[test]
+    fn the_time_of_the_broker_is_the_wrapper_s() {
+        let set = inner(0, 1);
+        let mut wrapper = message(7, 1, 1 | 8, None, Some(&gzip(&set)));
+        wrapper[18..26].copy_from_slice(&5i64.to_be_bytes());
+        assert_eq!(read(&wrapper).0, [Ok((7, 5))]);
+    }
+
+    #[test]
+    fn nesting_is_a_fault() {
+        let nested = message(1, 1, 1, None, Some(&gzip(&inner(0, 1))));
+        let wrapper = message(9, 1, 1, None, Some(&gzip(&[inner(0, 1), nested].concat())));
+        assert_eq!(read(&wrapper), (vec![Ok((8, TIME)), Err(("nested-wrapper", Some(9)))], Some("nested-wrapper")));
+    }
+
+    #[test]
+    fn a_cut_set_has_no_offsets_in_magic_1() {
+        for (magic, expected) in [(0, Ok((100, -1))), (1, Err(("bad-record", None)))] {
+            let set: Vec<u8> = (100..200).flat_map(|offset| inner(offset, magic)).collect();
+            let squeezed = gzip(&set);
+            let wrapper = message(199, magic, 1, None, Some(&squeezed[..squeezed.len() - 20]));
+            let (items, fault) = read(&wrapper);
+            assert_eq!(items.first(), Some(&expected));
+            assert_eq!(fault, Some("inflate-failed"));
+        }
+    }
+
+    #[test]
+    fn odd_wrappers_are_faults() {
+        assert_eq!(read(&message(1, 1, 4, None, Some(b"abc"))), (vec![], Some("unknown-codec")));
+        assert_eq!(read(&message(1, 1, 1, None, None)), (vec![], Some("unexpected-null")));
+        assert_eq!(read(&message(1, 1, 1, None, Some(b"no gzip"))), (vec![], Some("inflate-failed")));
+        let mut long_key = message(1, 1, 0, Some(b"key"), Some(b"value"));
+        long_key[29] = 200;
+        assert_eq!(read(&long_key), (vec![Err(("short-buffer", Some(1)))], None));
+    }
+
+    #[test]
+    fn an_inner_crc_is_checked_when_asked_for() {
+        let mut set = [inner(0, 1), inner(1, 1)].concat();
+        let last = set.len() - 1;
+        set[last] ^= 1;
+        let wrapper = message(1, 1, 1, None, Some(&gzip(&set)));
+        let mut inflater = Inflater::new();
+        let valid: Vec<_> =
+            Batch::new(&wrapper, 0).unwrap().records(&mut inflater).map(|r| r.unwrap().legacy_crc_valid()).collect();
+        assert_eq!(valid, [Some(true), Some(false)]);
+    }
+}

@@ -511,3 +511,181 @@ fn are_records(mut rest: &[u8]) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::*;
+    use super::*;
+
+    fn three() -> Vec<Vec<u8>> {
+        (0..3).map(|i| record(i, format!("key-{i}").as_bytes(), b"value")).collect()
+    }
+
+    /// What came out: offsets of good records, codes of bad ones, the code of the body's fault.
+    type Item = Result<i64, (&'static str, Option<i64>)>;
+
+    fn read(bytes: &[u8]) -> (Vec<Item>, Option<&'static str>) {
+        let mut inflater = Inflater::new();
+        let batch = Batch::new(bytes, 1000).unwrap();
+        let mut records = batch.records(&mut inflater);
+        let items = records
+            .by_ref()
+            .map(|item| item.map(|record| record.offset).map_err(|bad| (bad.fault.kind.code(), bad.offset)))
+            .collect();
+        assert!(records.next().is_none(), "an end stays an end");
+        (items, records.fault().map(|fault| fault.kind.code()))
+    }
+
+    #[test]
+    fn fields_of_the_vectors() {
+        for text in ALL {
+            let bytes = hex(text);
+            let batch = Batch::new(&bytes, 0).unwrap();
+            let mut inflater = Inflater::new();
+            for record in batch.records(&mut inflater) {
+                let record = record.unwrap();
+                assert_eq!(record.offset, batch.header().base_offset);
+                assert_eq!(record.timestamp, batch.header().base_timestamp);
+                assert_eq!(record.sequence, if *text == GV7 { 0 } else { -1 });
+                assert_eq!(record.value.is_none(), *text == GV5 || *text == GV10);
+                assert_eq!(record.legacy_crc_valid(), (batch.header().magic < 2).then_some(true));
+            }
+        }
+    }
+
+    #[test]
+    fn records_in_order_and_nothing_wrong() {
+        let bytes = batch(10, 0, 3, &three().concat());
+        assert_eq!(read(&bytes), (vec![Ok(10), Ok(11), Ok(12)], None));
+    }
+
+    #[test]
+    fn one_damaged_record_costs_no_other() {
+        let mut records = three();
+        records[1][4] = 60 << 1; // the key's length
+        let bytes = batch(10, 0, 3, &records.concat());
+        assert_eq!(read(&bytes), (vec![Ok(10), Err(("short-buffer", Some(11))), Ok(12)], None));
+        let mut records = three();
+        *records[1].last_mut().unwrap() = 1; // minus one header
+        let bytes = batch(10, 0, 3, &records.concat());
+        assert_eq!(read(&bytes), (vec![Ok(10), Err(("bad-length", Some(11))), Ok(12)], None));
+        let mut records = three();
+        records[1][0] += 2 << 1; // two bytes too long
+        records[1].extend([0, 0]);
+        let bytes = batch(10, 0, 3, &records.concat());
+        assert_eq!(read(&bytes), (vec![Ok(10), Err(("trailing-bytes", Some(11))), Ok(12)], None));
+    }
+
+    #[test]
+    fn a_damaged_outer_length_ends_the_batch() {
+        let mut records = three();
+        records[1][0] = 120;
+        let bytes = batch(10, 0, 3, &records.concat());
+        let (items, fault) = read(&bytes);
+        assert_eq!(items, [Ok(10), Err(("short-buffer", Some(11)))]);
+        assert_eq!(fault, Some("count-mismatch"));
+        records[1][0] = 1;
+        let (items, _) = read(&batch(10, 0, 3, &records.concat()));
+        assert_eq!(items, [Ok(10), Err(("bad-length", None))]);
+    }
+
+    #[test]
+    fn the_site_of_a_bad_record_is_a_byte_of_the_file() {
+        let mut records = three();
+        records[1][4] = 60 << 1;
+        let at = records[0].len();
+        let bytes = batch(10, 0, 3, &records.concat());
+        let mut inflater = Inflater::new();
+        let bad = Batch::new(&bytes, 1000).unwrap().records(&mut inflater).nth(1).unwrap().unwrap_err();
+        // Behind the length, attributes, two deltas and the key's length.
+        assert_eq!(bad.fault.at, 1000 + 61 + at as u64 + 5);
+        assert_eq!(bad.timestamp, Some(1_700_000_000_000));
+        assert_eq!(bad.raw, records[1]);
+    }
+
+    #[test]
+    fn counts_that_lie() {
+        let body = three().concat();
+        assert_eq!(read(&batch(0, 0, 2, &body)), (vec![Ok(0), Ok(1), Ok(2)], Some("count-mismatch")));
+        assert_eq!(read(&batch(0, 0, 5, &body)), (vec![Ok(0), Ok(1), Ok(2)], Some("count-mismatch")));
+        assert_eq!(read(&batch(0, 0, i32::MAX, &body)).1, Some("count-mismatch"));
+        assert_eq!(read(&batch(0, 0, -7, &body)).1, Some("count-mismatch"));
+        assert_eq!(read(&batch(0, 0, 0, &body)), (vec![], None), "count 0 is empty, whatever follows");
+        assert_eq!(read(&batch(0, 4, 0, b"junk")), (vec![], None));
+        assert_eq!(read(&batch(0, 0, 3, &[&body[..], b"xyz"].concat())).1, Some("trailing-bytes"));
+    }
+
+    #[test]
+    fn headers_are_read_when_asked_for() {
+        let mut fields = vec![0, 0, 0, 2, b'k', 1]; // a tombstone
+        fields.extend([4, 2, b'a', 1, 2, b'b', 4, b'x', b'y']);
+        let body = [vec![(fields.len() as u8) << 1], fields].concat();
+        let bytes = batch(0, 0, 1, &body);
+        let mut inflater = Inflater::new();
+        let record = Batch::new(&bytes, 0).unwrap().records(&mut inflater).next().unwrap().unwrap();
+        assert_eq!((record.key, record.value), (Some(&b"k"[..]), None));
+        assert_eq!(record.headers.len(), 2);
+        let headers: Vec<_> = record.headers.iter().collect();
+        assert_eq!(headers, [(&b"a"[..], None), (&b"b"[..], Some(&b"xy"[..]))]);
+        assert_eq!(record.size(), body.len());
+    }
+
+    #[test]
+    fn times_of_64_bits_and_of_the_broker() {
+        for (attributes, expected) in [(0, i64::MAX), (8, 1_700_000_000_000)] {
+            let mut fields = vec![0];
+            crate::bytes::put_varlong(&mut fields, i64::MAX - 1_700_000_000_000);
+            fields.extend([0, 1, 1, 0]);
+            let body = [vec![(fields.len() as u8) << 1], fields].concat();
+            let bytes = batch(0, attributes, 1, &body);
+            let mut inflater = Inflater::new();
+            let record = Batch::new(&bytes, 0).unwrap().records(&mut inflater).next().unwrap().unwrap();
+            assert_eq!(record.timestamp, expected);
+            assert_eq!((record.key, record.value), (None, None));
+        }
+    }
+
+    #[test]
+    fn sequences_wrap() {
+        assert_eq!(sequence(-1, 5), -1);
+        assert_eq!(sequence(5, 2), 7);
+        assert_eq!(sequence(i32::MAX, 0), i32::MAX);
+        assert_eq!(sequence(i32::MAX, 1), 0);
+        assert_eq!(sequence(i32::MAX - 1, 4), 2);
+    }
+
+    #[test]
+    fn compressed_records_survive_a_damaged_end() {
+        let body: Vec<u8> = (0..1000).flat_map(|i| record(i, format!("key-{i}").as_bytes(), b"value")).collect();
+        let squeezed = zstd::bulk::compress(&body, 1).unwrap();
+        let (items, fault) = read(&batch(0, 4, 1000, &squeezed));
+        assert_eq!((items.len(), fault), (1000, None));
+        // The inflater hands out whole blocks: use a codec with small ones.
+        let blocks: Vec<u8> = body
+            .chunks(1000)
+            .map(|chunk| snap::raw::Encoder::new().compress_vec(chunk).unwrap())
+            .flat_map(|block| [&(block.len() as u32).to_be_bytes()[..], &block].concat())
+            .collect();
+        let xerial = [b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01", &blocks[..blocks.len() - 3]].concat();
+        let (items, fault) = read(&batch(0, 2, 1000, &xerial));
+        assert!(items.len() > 900 && items.iter().rev().skip(1).all(Result::is_ok));
+        assert_eq!(fault, Some("inflate-failed"));
+        assert_eq!(read(&batch(0, 5, 3, &body)), (vec![], Some("unknown-codec")));
+    }
+
+    #[test]
+    fn varints_agree_with_the_cursor() {
+        let mut dice = Dice(11);
+        for _ in 0..20_000 {
+            let bytes: Vec<u8> = (0..dice.roll(12)).map(|_| (dice.roll(256) | dice.roll(2) << 7) as u8).collect();
+            let mut rest = &bytes[..];
+            let mut cursor = Cursor::new(&bytes);
+            assert_eq!(varint(&mut rest), cursor.varint().ok(), "{bytes:?}");
+            assert_eq!(rest, cursor.rest());
+            let mut rest = &bytes[..];
+            let mut cursor = Cursor::new(&bytes);
+            assert_eq!(varlong(&mut rest), cursor.varlong().ok(), "{bytes:?}");
+            assert_eq!(rest, cursor.rest());
+        }
+    }
+}

@@ -56,7 +56,7 @@ fn assert_tiles<'a>(spans: Spans<'a>, length: u64, what: &str) -> Vec<Span<'a>> 
 }
 
 fn assert_sound(batch: &Batch<'_>, inflater: &mut Inflater, what: &str) -> usize {
-    let header = *batch.header();
+    let header = batch.header();
     assert_eq!(batch.check_crc(), Ok(()), "{what}");
     let mut records = batch.records(inflater);
     let mut count = 0;
@@ -108,7 +108,7 @@ fn as_kafka_dumps(segment: &Segment, inflater: &mut Inflater) -> Vec<String> {
     let mut lines = Vec::new();
     for span in segment.spans() {
         let Span::Batch(batch) = span else { panic!("{span:?}") };
-        let h = *batch.header();
+        let h = batch.header();
         let (position, valid) = (batch.position(), batch.check_crc().is_ok());
         let time = |time: i64| format!("{}: {time}", h.timestamp_type.name());
         let tail = format!(

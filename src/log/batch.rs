@@ -84,6 +84,28 @@ pub struct Header {
 }
 
 impl Header {
+    /// Of no bytes, which no batch has.
+    const NONE: Header = Header {
+        magic: 0,
+        base_offset: -1,
+        last_offset: -1,
+        length: 0,
+        partition_leader_epoch: -1,
+        crc: 0,
+        attributes: 0,
+        codec: Codec::None,
+        timestamp_type: TimestampType::None,
+        base_timestamp: -1,
+        max_timestamp: -1,
+        delete_horizon_ms: None,
+        producer_id: -1,
+        producer_epoch: -1,
+        base_sequence: -1,
+        count: 0,
+        transactional: false,
+        control: false,
+    };
+
     #[inline(always)]
     fn magic2(head: &[u8; HEADER_LENGTH], length: u64) -> Header {
         let base_offset = be_i64(head, 0);
@@ -126,11 +148,14 @@ fn be_i32(head: &[u8; HEADER_LENGTH], at: usize) -> i32 {
 }
 
 /// A batch whose frame holds. Its CRC and its records are looked at when asked for.
+///
+/// Small, so that it is handed on in registers; the header is read where it is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
     bytes: &'a [u8],
+    /// None in magic 0 and 1.
+    head: Option<&'a [u8; HEADER_LENGTH]>,
     position: u64,
-    header: Header,
 }
 
 impl<'a> Batch<'a> {
@@ -138,15 +163,10 @@ impl<'a> Batch<'a> {
     /// magic is none. That the length field agrees with the number of bytes is not checked.
     #[inline(always)]
     pub fn new(bytes: &'a [u8], position: u64) -> Option<Batch<'a>> {
-        match (bytes.first_chunk::<HEADER_LENGTH>(), bytes.get(MAGIC_AT)) {
-            (Some(head), Some(2)) => Some(Batch { bytes, position, header: Header::magic2(head, bytes.len() as u64) }),
-            _ => Batch::legacy(bytes, position),
+        match bytes.first_chunk::<HEADER_LENGTH>() {
+            Some(head) if head[MAGIC_AT] == 2 => Some(Batch { bytes, head: Some(head), position }),
+            _ => legacy::header(bytes).map(|_| Batch { bytes, head: None, position }),
         }
-    }
-
-    #[cold]
-    fn legacy(bytes: &'a [u8], position: u64) -> Option<Batch<'a>> {
-        Some(Batch { bytes, position, header: legacy::header(bytes)? })
     }
 
     /// Where the batch begins in its segment file, in bytes.
@@ -168,28 +188,37 @@ impl<'a> Batch<'a> {
         self.bytes
     }
 
-    /// What its head says.
-    #[inline]
-    pub fn header(&self) -> &Header {
-        &self.header
+    /// What its head says. Costs next to nothing in magic 2: what is not looked at is not read.
+    #[inline(always)]
+    pub fn header(&self) -> Header {
+        match self.head {
+            Some(head) => Header::magic2(head, self.bytes.len() as u64),
+            None => self.legacy_header(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn legacy_header(&self) -> Header {
+        legacy::header(self.bytes).unwrap_or(Header::NONE)
     }
 
     /// The records as stored, perhaps compressed: what follows the head. For a magic 0 or 1 message, the message
     /// itself with its offset.
     #[inline]
     pub fn body(&self) -> &'a [u8] {
-        match self.header.magic {
-            2 => self.bytes.get(HEADER_LENGTH..).unwrap_or_default(),
-            _ => self.bytes,
+        match self.head {
+            Some(_) => self.bytes.get(HEADER_LENGTH..).unwrap_or_default(),
+            None => self.bytes,
         }
     }
 
     /// The CRC of the bytes: CRC-32C from byte 21 on in magic 2, CRC-32 from byte 16 on before.
     #[inline]
     pub fn crc_computed(&self) -> u32 {
-        match self.header.magic {
-            2 => crc32c::crc32c(self.bytes.get(CRC_FROM..).unwrap_or_default()),
-            _ => crc32fast::hash(self.bytes.get(MAGIC_AT..).unwrap_or_default()),
+        match self.head {
+            Some(_) => crc32c::crc32c(self.bytes.get(CRC_FROM..).unwrap_or_default()),
+            None => crc32fast::hash(self.bytes.get(MAGIC_AT..).unwrap_or_default()),
         }
     }
 
@@ -199,7 +228,7 @@ impl<'a> Batch<'a> {
     /// [`FaultKind::CrcMismatch`].
     #[inline]
     pub fn check_crc(&self) -> Result<(), FaultKind> {
-        let (stored, computed) = (self.header.crc, self.crc_computed());
+        let (stored, computed) = (self.header().crc, self.crc_computed());
         if stored == computed { Ok(()) } else { Err(FaultKind::CrcMismatch { stored, computed }) }
     }
 
@@ -209,10 +238,10 @@ impl<'a> Batch<'a> {
     where
         'a: 's,
     {
-        match (self.header.magic, self.header.codec) {
-            (2, Codec::None) => Records::plain(self),
-            (2, _) => Records::inflated(self, inflater),
-            _ => legacy::records(self, inflater),
+        match self.head {
+            Some(head) if head[22] & 7 == 0 => Records::plain(self),
+            Some(_) => Records::inflated(self, inflater),
+            None => legacy::records(self, inflater),
         }
     }
 
@@ -221,16 +250,17 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// If such a wrapper does not inflate to messages.
     pub fn first_offset(&self, inflater: &mut Inflater) -> Result<i64, Fault> {
-        if self.header.magic == 2 || self.header.codec == Codec::None {
-            return Ok(self.header.base_offset);
+        let header = self.header();
+        if header.magic == 2 || header.codec == Codec::None {
+            return Ok(header.base_offset);
         }
         let mut records = self.records(inflater);
         match records.next() {
             Some(Ok(record)) => Ok(record.offset),
-            Some(Err(bad)) => bad.offset.ok_or(bad.fault),
+            Some(Err(bad)) => bad.offset.ok_or_else(|| bad.fault.clone()),
             None => match records.fault() {
                 Some(fault) => Err(fault.clone()),
-                None => Ok(self.header.base_offset),
+                None => Ok(header.base_offset),
             },
         }
     }

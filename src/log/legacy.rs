@@ -4,27 +4,13 @@
 
 use super::batch::{Batch, Header, PREFIX_LENGTH, TimestampType};
 use super::codec::{Codec, Inflater};
-use super::record::{BadRecord, Headers, LegacyFields, Record, Records};
+use super::record::{BadRecord, Headers, LegacyFields, Record, Records, Site};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 
 /// The smallest value of the size field: CRC, magic, attributes, two lengths, and in magic 1 a timestamp.
 pub(super) fn smallest_size(magic: u8) -> i32 {
     if magic == 0 { 14 } else { 22 }
-}
-
-/// The set that a body is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Set {
-    /// One message that stands in the file.
-    Plain,
-    /// What was inside a wrapper.
-    Inner {
-        /// What to add to the inner offsets; None if it cannot be known.
-        shift: Option<i64>,
-        /// The one time of all messages, where the broker set it.
-        append_time: Option<i64>,
-    },
 }
 
 /// A message's fields.
@@ -140,26 +126,23 @@ fn nullable<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Fault> {
 /// The records of a top-level message: itself, or what its compressed value holds.
 pub(super) fn records<'s>(batch: &Batch<'s>, inflater: &'s mut Inflater) -> Records<'s> {
     let header = batch.header();
-    if header.codec == Codec::None {
-        return Records::message(batch);
-    }
     let position = batch.position();
+    if header.codec == Codec::None {
+        return Records::messages(batch.bytes(), Some(0), None, Site::File(position));
+    }
+    let inside = Site::Inflated(position);
+    let empty = |fault: Fault| Records::messages(&[], Some(0), None, inside).with_fault(Some(fault));
     let value = match parse(batch.bytes()) {
         Ok(message) => message.value,
-        Err((fault, _)) => {
-            let fault = fault.kind.at(position + fault.at);
-            return Records::set(batch, &[], Set::Plain).with_fault(Some(fault));
-        }
+        Err((fault, _)) => return empty(fault.kind.at(position + fault.at)),
     };
-    let Some(value) = value else {
-        return Records::set(batch, &[], Set::Plain).with_fault(Some(FaultKind::UnexpectedNull.at(position)));
-    };
+    let Some(value) = value else { return empty(FaultKind::UnexpectedNull.at(position)) };
     let inflated = inflater.inflate(header.codec, value);
     let append_time = (header.timestamp_type == TimestampType::LogAppendTime).then_some(header.max_timestamp);
-    let shift = shift(header, inflated.bytes, inflated.fault.is_some());
-    let records = Records::set(batch, inflated.bytes, Set::Inner { shift, append_time });
-    let records = records.with_fault(inflated.fault.map(|kind| kind.at(position)));
-    if inflated.lz4_checksum_wrong { records.with_wrong_lz4_checksum() } else { records }
+    let shift = shift(&header, inflated.bytes, inflated.fault.is_some());
+    Records::messages(inflated.bytes, shift, append_time, inside)
+        .with_fault(inflated.fault.map(|kind| kind.at(position)))
+        .with_lz4_checksum_wrong(inflated.lz4_checksum_wrong)
 }
 
 /// What to add to inner offsets. Those of magic 1 count from 0 at the first record the producer sent, and the wrapper
@@ -189,23 +172,23 @@ fn frame<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(frame)
 }
 
-/// The next record of a set. Faults are at the byte within the message. Leaves `rest` behind the message, or empty
-/// where nothing says how long it is.
-pub(super) fn next<'s>(rest: &mut &'s [u8], set: Set, wrapper_offset: i64) -> Result<Record<'s>, BadRecord<'s>> {
+/// The next record of a set, with `shift` added to its offset and perhaps the time of the broker. Faults are at the
+/// byte within the message. Leaves `rest` behind the message, or empty where nothing says how long it is.
+pub(super) fn next<'s>(
+    rest: &mut &'s [u8],
+    shift: Option<i64>,
+    append_time: Option<i64>,
+) -> Result<Record<'s>, Box<BadRecord<'s>>> {
     let raw = *rest;
     let Some(bytes) = frame(rest) else {
         *rest = &[];
         let fault = FaultKind::ShortBuffer { need: declared_length(raw), have: raw.len() as u64 }.at(0);
-        return Err(BadRecord { fault, offset: None, timestamp: None, key: None, value: None, raw });
-    };
-    let (shift, append_time) = match set {
-        Set::Plain => (Some(0), None),
-        Set::Inner { shift, append_time } => (shift, append_time),
+        return Err(Box::new(BadRecord::new(fault, raw)));
     };
     let (message, fault) = match parse(bytes) {
         Ok(message) if message.codec() != Codec::None => (message, Some(FaultKind::NestedWrapper.at(0))),
         Ok(message) if shift.is_none() => {
-            let why = format!("its place before offset {wrapper_offset} is lost with the end of its set");
+            let why = "its offset is lost with the end of the set it is in";
             (message, Some(FaultKind::BadRecord(why.into()).at(0)))
         }
         Ok(message) => (message, None),
@@ -228,14 +211,14 @@ pub(super) fn next<'s>(rest: &mut &'s [u8], set: Set, wrapper_offset: i64) -> Re
             legacy: Some(LegacyFields { magic: message.magic, crc: message.crc }),
             bytes,
         }),
-        (fault, offset) => Err(BadRecord {
+        (fault, offset) => Err(Box::new(BadRecord {
             fault: fault.unwrap_or(FaultKind::NotABatch.at(0)),
             offset,
             timestamp: Some(timestamp),
             key: message.key,
             value: message.value,
             raw: bytes,
-        }),
+        })),
     }
 }
 

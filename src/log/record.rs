@@ -5,8 +5,7 @@
 
 use super::batch::{Batch, HEADER_LENGTH};
 use super::codec::Inflater;
-use super::legacy::{self, Set};
-use super::map::prefetch;
+use super::legacy;
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 
@@ -101,37 +100,48 @@ pub struct BadRecord<'s> {
     pub raw: &'s [u8],
 }
 
+impl<'s> BadRecord<'s> {
+    pub(super) fn new(fault: Fault, raw: &'s [u8]) -> Self {
+        BadRecord { fault, offset: None, timestamp: None, key: None, value: None, raw }
+    }
+}
+
 /// The records of one batch.
 #[derive(Debug)]
 pub struct Records<'s> {
     body: &'s [u8],
     rest: &'s [u8],
+    form: Form,
+    /// What to add to a record's own offset or offset delta.
     base_offset: i64,
     base_timestamp: i64,
     /// The one time of all records, where the broker set it.
     append_time: Option<i64>,
     base_sequence: i32,
-    form: Form,
     /// As the header says; None where it does not.
     count: Option<i32>,
     found: i64,
     /// Go on while fewer than this were found.
     until: i64,
     site: Site,
-    fault: Option<Fault>,
+    fault: Option<Box<Fault>>,
     lz4_checksum_wrong: bool,
 }
 
 /// How the body is framed.
-#[derive(Debug)]
-enum Form {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As records of magic 2.
     Magic2,
-    Legacy(Set),
+    /// As messages of magic 0 or 1.
+    Messages,
+    /// As messages whose offsets count from one that cannot be known.
+    MessagesWithoutPlace,
 }
 
 /// Where faults are said to be.
 #[derive(Debug, Clone, Copy)]
-enum Site {
+pub(super) enum Site {
     /// The body lies in the file, from this byte on.
     File(u64),
     /// The body was inflated from the batch at this byte.
@@ -152,13 +162,12 @@ impl<'s> Records<'s> {
             return Records::magic2(batch, &[], site);
         }
         let inflated = inflater.inflate(batch.header().codec, batch.body());
-        let mut records = Records::magic2(batch, inflated.bytes, site);
-        records.fault = inflated.fault.map(|kind| kind.at(batch.position()));
-        records.lz4_checksum_wrong = inflated.lz4_checksum_wrong;
-        records
+        Records::magic2(batch, inflated.bytes, site)
+            .with_fault(inflated.fault.map(|kind| kind.at(batch.position())))
+            .with_lz4_checksum_wrong(inflated.lz4_checksum_wrong)
     }
 
-    #[inline]
+    #[inline(always)]
     fn magic2(batch: &Batch<'_>, body: &'s [u8], site: Site) -> Records<'s> {
         let header = batch.header();
         // A batch of no records is empty, whatever follows its head: so every broker reads it.
@@ -166,11 +175,11 @@ impl<'s> Records<'s> {
         Records {
             body,
             rest: body,
+            form: Form::Magic2,
             base_offset: header.base_offset,
             base_timestamp: header.base_timestamp,
             append_time: (header.attributes & 8 != 0).then_some(header.max_timestamp),
             base_sequence: header.base_sequence,
-            form: Form::Magic2,
             count: Some(header.count),
             found: 0,
             until: i64::from(header.count),
@@ -180,42 +189,37 @@ impl<'s> Records<'s> {
         }
     }
 
-    /// Of one plain magic 0 or 1 message, which lies in the file.
-    pub(super) fn message(batch: &Batch<'s>) -> Records<'s> {
-        Records { site: Site::File(batch.position()), ..Records::set(batch, batch.bytes(), Set::Plain) }
-    }
-
-    /// Of an inflated set of magic 0 or 1 messages.
-    pub(super) fn set(batch: &Batch<'_>, body: &'s [u8], set: Set) -> Records<'s> {
+    /// Of messages of magic 0 or 1: to add `shift` to their offsets, or nobody knows what.
+    pub(super) fn messages(body: &'s [u8], shift: Option<i64>, append_time: Option<i64>, site: Site) -> Records<'s> {
         Records {
             body,
             rest: body,
-            base_offset: batch.header().base_offset,
+            form: if shift.is_some() { Form::Messages } else { Form::MessagesWithoutPlace },
+            base_offset: shift.unwrap_or(0),
             base_timestamp: -1,
-            append_time: None,
+            append_time,
             base_sequence: -1,
-            form: Form::Legacy(set),
             count: None,
             found: 0,
             until: i64::MAX,
-            site: Site::Inflated(batch.position()),
+            site,
             fault: None,
             lz4_checksum_wrong: false,
         }
     }
 
     pub(super) fn with_fault(self, fault: Option<Fault>) -> Records<'s> {
-        Records { fault, ..self }
+        Records { fault: fault.map(Box::new), ..self }
     }
 
-    pub(super) fn with_wrong_lz4_checksum(self) -> Records<'s> {
-        Records { lz4_checksum_wrong: true, ..self }
+    pub(super) fn with_lz4_checksum_wrong(self, lz4_checksum_wrong: bool) -> Records<'s> {
+        Records { lz4_checksum_wrong, ..self }
     }
 
     /// What is wrong with the body as a whole: it does not inflate, its codec is unknown, bytes are left over, the
     /// header's count is not what was found. Complete only after the last record.
     pub fn fault(&self) -> Option<&Fault> {
-        self.fault.as_ref()
+        self.fault.as_deref()
     }
 
     /// Whether an lz4 frame carries the header checksum of the wrong bytes: as every broker writes it in magic 0, and
@@ -230,7 +234,7 @@ impl<'s> Records<'s> {
     }
 
     #[inline(always)]
-    fn next_magic2(&mut self) -> Option<Result<Record<'s>, BadRecord<'s>>> {
+    fn next_magic2(&mut self) -> Option<Result<Record<'s>, Box<BadRecord<'s>>>> {
         if (self.rest.is_empty() || self.found >= self.until) && self.is_over() {
             return None;
         }
@@ -302,7 +306,7 @@ impl<'s> Records<'s> {
                 true => FaultKind::TrailingBytes(left),
                 false => FaultKind::CountMismatch { header: i64::from(count), found: self.found },
             };
-            self.fault = Some(kind.at(site));
+            self.fault = Some(Box::new(kind.at(site)));
             // Said once: a second call finds nothing at odds.
             self.count = None;
         }
@@ -318,7 +322,7 @@ impl<'s> Records<'s> {
 
     /// The record's length makes no sense, so that nothing says where the next one begins: the rest is one bad record.
     #[cold]
-    fn bad_length(&mut self, length: Option<i32>) -> BadRecord<'s> {
+    fn bad_length(&mut self, length: Option<i32>) -> Box<BadRecord<'s>> {
         let raw = self.rest;
         let kind = match length {
             None => FaultKind::BadVarint,
@@ -331,7 +335,7 @@ impl<'s> Records<'s> {
                 varint(&mut fields);
                 self.diagnose(fields, raw)
             }
-            _ => BadRecord { fault: kind.clone().at(0), offset: None, timestamp: None, key: None, value: None, raw },
+            _ => Box::new(BadRecord::new(kind.clone().at(0), raw)),
         };
         bad.fault = kind.at(self.site(self.body.len() - raw.len()));
         self.found += 1;
@@ -341,9 +345,8 @@ impl<'s> Records<'s> {
 
     /// Reads a record that does not parse again, slowly, to say what is known of it and where it goes wrong.
     #[cold]
-    fn diagnose(&self, fields: &'s [u8], raw: &'s [u8]) -> BadRecord<'s> {
-        let mut bad =
-            BadRecord { fault: FaultKind::BadVarint.at(0), offset: None, timestamp: None, key: None, value: None, raw };
+    fn diagnose(&self, fields: &'s [u8], raw: &'s [u8]) -> Box<BadRecord<'s>> {
+        let mut bad = Box::new(BadRecord::new(FaultKind::BadVarint.at(0), raw));
         let mut cursor = Cursor::new(fields);
         let fault = self.diagnose_fields(&mut cursor, &mut bad).err();
         let start = raw.as_ptr().addr() - self.body.as_ptr().addr() + raw.len().saturating_sub(fields.len());
@@ -377,17 +380,20 @@ impl<'s> Records<'s> {
         }
     }
 
-    fn next_legacy(&mut self, set: Set) -> Option<Result<Record<'s>, BadRecord<'s>>> {
+    /// Boxed, so that the records of magic 2 need not share a place in memory with these and can stay in registers.
+    #[cold]
+    fn next_message(&mut self) -> Option<Result<Box<Record<'s>>, Box<BadRecord<'s>>>> {
         if self.rest.is_empty() {
             return None;
         }
         let at = self.body.len() - self.rest.len();
         self.found += 1;
-        let outcome = legacy::next(&mut self.rest, set, self.base_offset);
-        Some(outcome.map_err(|mut bad| {
+        let shift = (self.form == Form::Messages).then_some(self.base_offset);
+        let outcome = legacy::next(&mut self.rest, shift, self.append_time);
+        Some(outcome.map(Box::new).map_err(|mut bad| {
             bad.fault.at = self.site(at);
             if self.fault.is_none() && bad.fault.kind == FaultKind::NestedWrapper {
-                self.fault = Some(bad.fault.clone());
+                self.fault = Some(Box::new(bad.fault.clone()));
             }
             bad
         }))
@@ -395,16 +401,14 @@ impl<'s> Records<'s> {
 }
 
 impl<'s> Iterator for Records<'s> {
-    type Item = Result<Record<'s>, BadRecord<'s>>;
+    type Item = Result<Record<'s>, Box<BadRecord<'s>>>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        match self.form {
-            Form::Magic2 => {
-                prefetch(self.rest, 512);
-                self.next_magic2()
-            }
-            Form::Legacy(set) => self.next_legacy(set),
+        if self.form == Form::Magic2 {
+            self.next_magic2()
+        } else {
+            self.next_message().map(|item| item.map(|record| *record))
         }
     }
 }

@@ -59,8 +59,20 @@ pub struct Spans<'a> {
     fetched: usize,
     reading: Reading,
     mapping: Option<&'a Mapping>,
-    offsets: Offsets,
+    base_offset: Option<i64>,
+    /// Where the batch before stands.
+    previous: (usize, usize),
+    /// The hole that was just met, on its way out.
+    hole: Option<Hole>,
     resync: Resync,
+}
+
+/// What stands where the scan is: in a form that fits into registers.
+enum Next {
+    End,
+    Batch(usize),
+    /// In `Spans::hole`.
+    Hole,
 }
 
 impl<'a> Spans<'a> {
@@ -86,7 +98,9 @@ impl<'a> Spans<'a> {
             fetched: at,
             reading,
             mapping,
-            offsets: Offsets { base, previous: None },
+            base_offset: base,
+            previous: (0, 0),
+            hole: None,
             resync: Resync::new(bytes.len()),
         };
         spans.look_ahead(at);
@@ -107,22 +121,18 @@ impl<'a> Spans<'a> {
         let batch = Batch::new(self.bytes.get(position..end)?, position as u64)?;
         self.at = end;
         self.frame = next_frame;
-        self.offsets.previous = Some(batch.header().last_offset);
+        self.previous = (position, end);
         Some(Span::Batch(batch))
     }
 
     #[inline(always)]
     fn look_ahead(&mut self, end: usize) {
-        if self.reading == Reading::Heads {
-            let until = end + LOOK_AHEAD;
-            // Behind a long batch only what comes next matters.
-            self.fetched = self.fetched.max(end);
-            while self.fetched < until {
-                prefetch(self.bytes, self.fetched);
-                self.fetched += CACHE_LINE;
-            }
-        } else {
-            prefetch(self.bytes, end + LOOK_AHEAD);
+        let until = end + LOOK_AHEAD;
+        // Behind a long batch only what comes next matters.
+        self.fetched = self.fetched.max(end);
+        while self.fetched < until {
+            prefetch(self.bytes, self.fetched);
+            self.fetched += CACHE_LINE;
         }
         if end >= self.window_end {
             self.advance(end);
@@ -139,38 +149,54 @@ impl<'a> Spans<'a> {
 
     /// Where the frame at hand does not hold, or nothing sound follows it.
     #[cold]
-    fn next_in_doubt(&mut self) -> Option<Span<'a>> {
+    #[inline(never)]
+    fn next_in_doubt(&mut self) -> Next {
         if self.at >= self.bytes.len() {
-            return None;
+            return Next::End;
         }
         let is_last = self.frame > 0 && self.at + self.frame == self.bytes.len();
+        let offsets = self.offsets();
         let decision = match is_last {
             true => Decision::Batch(self.frame),
-            false => self.resync.decide(self.bytes, self.at, self.offsets),
+            false => self.resync.decide(self.bytes, self.at, offsets),
         };
-        let (length, hole) = match decision {
-            Decision::Batch(length) => (length, None),
-            Decision::Hole { length, fault, is_whole_batch } => (length, Some((fault, is_whole_batch))),
-        };
+        let (Decision::Batch(length) | Decision::Hole { length, .. }) = decision;
         let end = self.at + length;
         self.look_ahead(end);
-        if self.mapping.is_some_and(|mapping| mapping.length_now() < (end as u64).min(mapping.bytes().len() as u64)) {
-            return Some(self.hole(self.bytes.len() - self.at, FaultKind::FileCut, false));
+        if self.is_cut_before(end) {
+            return self.put_hole(self.bytes.len() - self.at, FaultKind::FileCut, None, false);
         }
-        match hole {
-            None => self.batch(length, sound(self.bytes, end)),
-            Some((fault, is_whole_batch)) => Some(self.hole(length, fault, is_whole_batch)),
+        match decision {
+            Decision::Batch(length) => Next::Batch(length),
+            Decision::Hole { length, fault, is_whole_batch } => {
+                let base_offset = self.base_offset_at_hand(&fault, offsets);
+                self.put_hole(length, fault, base_offset, is_whole_batch)
+            }
         }
     }
 
-    fn hole(&mut self, length: usize, fault: FaultKind, is_whole_batch: bool) -> Span<'a> {
-        let position = self.at;
-        let stands = self.bytes.get(position..).and_then(|rest| rest.first_chunk()).map(|b| i64::from_be_bytes(*b));
-        let zeros = matches!(fault, FaultKind::ZeroTail | FaultKind::ZeroHole | FaultKind::FileCut);
-        let base_offset = stands.filter(|&offset| !zeros && self.offsets.fit(offset));
+    fn offsets(&self) -> Offsets {
+        let (start, end) = self.previous;
+        let batch = self.bytes.get(start..end).and_then(|bytes| Batch::new(bytes, start as u64));
+        Offsets { base: self.base_offset, previous: batch.map(|batch| batch.header().last_offset) }
+    }
+
+    fn is_cut_before(&self, end: usize) -> bool {
+        self.mapping.is_some_and(|mapping| mapping.length_now() < end as u64)
+    }
+
+    fn base_offset_at_hand(&self, fault: &FaultKind, offsets: Offsets) -> Option<i64> {
+        let zeros = matches!(fault, FaultKind::ZeroTail | FaultKind::ZeroHole);
+        let stands = i64::from_be_bytes(*self.bytes.get(self.at..)?.first_chunk()?);
+        (!zeros && offsets.fit(stands)).then_some(stands)
+    }
+
+    fn put_hole(&mut self, length: usize, fault: FaultKind, base_offset: Option<i64>, is_whole_batch: bool) -> Next {
+        let position = self.at as u64;
         self.at += length;
         self.frame = sound(self.bytes, self.at);
-        Span::Hole(Hole { position: position as u64, length: length as u64, fault, base_offset, is_whole_batch })
+        self.hole = Some(Hole { position, length: length as u64, fault, base_offset, is_whole_batch });
+        Next::Hole
     }
 }
 
@@ -181,11 +207,15 @@ impl<'a> Iterator for Spans<'a> {
     fn next(&mut self) -> Option<Span<'a>> {
         let end = self.at + self.frame;
         let next_frame = sound(self.bytes, end);
-        if self.frame == 0 || next_frame == 0 {
-            return self.next_in_doubt();
+        if self.frame > 0 && next_frame > 0 {
+            self.look_ahead(end);
+            return self.batch(self.frame, next_frame);
         }
-        self.look_ahead(end);
-        self.batch(self.frame, next_frame)
+        match self.next_in_doubt() {
+            Next::End => None,
+            Next::Batch(length) => self.batch(length, sound(self.bytes, self.at + length)),
+            Next::Hole => self.hole.take().map(Span::Hole),
+        }
     }
 }
 

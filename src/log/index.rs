@@ -102,7 +102,7 @@ pub fn position_for_time(
     let end = times.entries.partition_point(|entry| entry.timestamp < timestamp);
     let Some(entry) = times.entries.get(..end).and_then(|older| older.last()) else { return 0 };
     let position = position_for_offset(segment, offsets, entry.offset);
-    let holder = segment.heads_from(position).find_map(|span| match span {
+    let holder = segment.spans_from(position).find_map(|span| match span {
         Span::Batch(batch) if batch.header().last_offset >= entry.offset => Some(batch.header().max_timestamp),
         _ => None,
     });

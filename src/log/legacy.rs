@@ -31,48 +31,12 @@ impl Message<'_> {
 }
 
 /// Zstd came with magic 2.
-fn codec(attributes: i8) -> Codec {
+#[inline]
+pub(super) fn codec(attributes: i8) -> Codec {
     match Codec::of_attributes(i16::from(attributes)) {
         Codec::Zstd => Codec::Unknown(4),
         codec => codec,
     }
-}
-
-/// The head of a message, as a batch's. None if the bytes are too short or the magic is neither 0 nor 1.
-pub(super) fn header(bytes: &[u8]) -> Option<Header> {
-    let mut cursor = Cursor::new(bytes);
-    let offset = cursor.i64().ok()?;
-    cursor.i32().ok()?;
-    let crc = cursor.u32().ok()?;
-    let magic = cursor.u8().ok()?;
-    let attributes = cursor.i8().ok()?;
-    let (timestamp, timestamp_type) = match magic {
-        0 => (-1, TimestampType::None),
-        1 if attributes & 8 == 0 => (cursor.i64().ok()?, TimestampType::CreateTime),
-        1 => (cursor.i64().ok()?, TimestampType::LogAppendTime),
-        _ => return None,
-    };
-    let codec = codec(attributes);
-    Some(Header {
-        magic,
-        base_offset: offset,
-        last_offset: offset,
-        length: bytes.len() as u64,
-        partition_leader_epoch: -1,
-        crc,
-        attributes: i16::from(attributes),
-        codec,
-        timestamp_type,
-        base_timestamp: timestamp,
-        max_timestamp: timestamp,
-        delete_horizon_ms: None,
-        producer_id: -1,
-        producer_epoch: -1,
-        base_sequence: -1,
-        count: if codec == Codec::None { 1 } else { -1 },
-        transactional: false,
-        control: false,
-    })
 }
 
 /// Whether the fields of a message fill its size field to the byte: as sure a sign as there is without the CRC.

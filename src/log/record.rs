@@ -76,10 +76,14 @@ impl<'s> Headers<'s> {
     }
 
     /// Key and value of each; a null value is None.
-    pub fn iter(&self) -> impl Iterator<Item = (&'s [u8], Option<&'s [u8]>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'s [u8], Option<&'s [u8]>)> + use<'s> {
         let mut rest = self.bytes;
         // The record was only handed out because all of this parses.
-        (0..self.count).map_while(move |_| header(&mut rest))
+        (0..self.count).map_while(move |_| {
+            let (header, after) = header(rest)?;
+            rest = after;
+            Some(header)
+        })
     }
 }
 
@@ -239,12 +243,7 @@ impl<'s> Records<'s> {
             return None;
         }
         let whole = self.rest;
-        let mut after = whole;
-        let length = varint(&mut after);
-        let Some((fields, next)) = length.and_then(|n| usize::try_from(n).ok()).and_then(|n| after.split_at_checked(n))
-        else {
-            return Some(Err(self.bad_length(length)));
-        };
+        let Some((fields, next)) = outer(whole) else { return Some(Err(self.bad_length())) };
         self.found += 1;
         self.rest = next;
         let bytes = whole.get(..whole.len() - next.len()).unwrap_or_default();
@@ -256,11 +255,11 @@ impl<'s> Records<'s> {
 
     #[inline(always)]
     fn parse(&self, fields: &'s [u8], bytes: &'s [u8]) -> Option<Record<'s>> {
-        let (&attributes, mut rest) = fields.split_first()?;
-        let timestamp_delta = varlong(&mut rest)?;
-        let offset_delta = varint(&mut rest)?;
-        let key = nullable(&mut rest)?;
-        let value = nullable(&mut rest)?;
+        let (&attributes, rest) = fields.split_first()?;
+        let (timestamp_delta, rest) = varlong(rest)?;
+        let (offset_delta, rest) = varint(rest)?;
+        let (key, rest) = nullable(rest)?;
+        let (value, rest) = nullable(rest)?;
         let headers = match rest {
             [0] => Headers::default(),
             _ => headers(rest)?,
@@ -322,20 +321,16 @@ impl<'s> Records<'s> {
 
     /// The record's length makes no sense, so that nothing says where the next one begins: the rest is one bad record.
     #[cold]
-    fn bad_length(&mut self, length: Option<i32>) -> Box<BadRecord<'s>> {
+    fn bad_length(&mut self) -> Box<BadRecord<'s>> {
         let raw = self.rest;
-        let kind = match length {
-            None => FaultKind::BadVarint,
-            Some(n) if n < 0 => FaultKind::BadLength(i64::from(n)),
-            Some(n) => FaultKind::ShortBuffer { need: n as u64, have: raw.len() as u64 },
+        let (kind, fields) = match varint(raw) {
+            None => (FaultKind::BadVarint, None),
+            Some((n, _)) if n < 0 => (FaultKind::BadLength(i64::from(n)), None),
+            Some((n, fields)) => (FaultKind::ShortBuffer { need: n as u64, have: fields.len() as u64 }, Some(fields)),
         };
-        let mut bad = match length {
-            Some(n) if n > 0 => {
-                let mut fields = raw;
-                varint(&mut fields);
-                self.diagnose(fields, raw)
-            }
-            _ => Box::new(BadRecord::new(kind.clone().at(0), raw)),
+        let mut bad = match fields {
+            Some(fields) => self.diagnose(fields, raw),
+            None => Box::new(BadRecord::new(kind.clone().at(0), raw)),
         };
         bad.fault = kind.at(self.site(self.body.len() - raw.len()));
         self.found += 1;
@@ -403,7 +398,7 @@ impl<'s> Records<'s> {
 impl<'s> Iterator for Records<'s> {
     type Item = Result<Record<'s>, Box<BadRecord<'s>>>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         if self.form == Form::Magic2 {
             self.next_magic2()
@@ -422,36 +417,40 @@ fn sequence(base: i32, delta: i32) -> i32 {
     }
 }
 
+/// What the length at the start of a record frames, and what is behind it.
 #[inline(always)]
-fn varint(rest: &mut &[u8]) -> Option<i32> {
-    let bits = match **rest {
-        [a, ref tail @ ..] if a < 0x80 => {
-            *rest = tail;
-            u32::from(a)
+fn outer(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = varint(rest)?;
+    rest.split_at_checked(usize::try_from(length).ok()?)
+}
+
+// The readers below take what is left and give back what is left then, by value: a pointer to it would force it
+// through memory at every field.
+
+#[inline(always)]
+fn varint(rest: &[u8]) -> Option<(i32, &[u8])> {
+    let (bits, rest) = match *rest {
+        [a, ref rest @ ..] if a < 0x80 => (u32::from(a), rest),
+        [a, b, ref rest @ ..] if b < 0x80 => (u32::from(a & 0x7f) | u32::from(b) << 7, rest),
+        _ => {
+            let (bits, rest) = long_varint::<5>(rest)?;
+            (u32::try_from(bits).ok()?, rest)
         }
-        [a, b, ref tail @ ..] if b < 0x80 => {
-            *rest = tail;
-            u32::from(a & 0x7f) | u32::from(b) << 7
-        }
-        _ => u32::try_from(long_varint::<5>(rest)?).ok()?,
     };
-    Some((bits >> 1) as i32 ^ -((bits & 1) as i32))
+    Some(((bits >> 1) as i32 ^ -((bits & 1) as i32), rest))
 }
 
 #[inline(always)]
-fn varlong(rest: &mut &[u8]) -> Option<i64> {
-    let bits = match **rest {
-        [a, ref tail @ ..] if a < 0x80 => {
-            *rest = tail;
-            u64::from(a)
-        }
+fn varlong(rest: &[u8]) -> Option<(i64, &[u8])> {
+    let (bits, rest) = match *rest {
+        [a, ref rest @ ..] if a < 0x80 => (u64::from(a), rest),
         _ => long_varint::<10>(rest)?,
     };
-    Some((bits >> 1) as i64 ^ -((bits & 1) as i64))
+    Some(((bits >> 1) as i64 ^ -((bits & 1) as i64), rest))
 }
 
 #[inline(never)]
-fn long_varint<const GREATEST: usize>(rest: &mut &[u8]) -> Option<u64> {
+fn long_varint<const GREATEST: usize>(rest: &[u8]) -> Option<(u64, &[u8])> {
     let mut bits = 0u64;
     for (i, &byte) in rest.iter().take(GREATEST).enumerate() {
         // The tenth byte of 64 bits holds one bit only.
@@ -460,8 +459,7 @@ fn long_varint<const GREATEST: usize>(rest: &mut &[u8]) -> Option<u64> {
         }
         bits |= u64::from(byte & 0x7f) << (7 * i);
         if byte < 0x80 {
-            *rest = rest.get(i + 1..)?;
-            return Some(bits);
+            return Some((bits, rest.get(i + 1..)?));
         }
     }
     None
@@ -469,14 +467,13 @@ fn long_varint<const GREATEST: usize>(rest: &mut &[u8]) -> Option<u64> {
 
 /// Bytes behind a length, of which -1 is null.
 #[inline(always)]
-fn nullable<'s>(rest: &mut &'s [u8]) -> Option<Option<&'s [u8]>> {
-    let length = varint(rest)?;
+fn nullable(rest: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+    let (length, rest) = varint(rest)?;
     if length == -1 {
-        return Some(None);
+        return Some((None, rest));
     }
-    let (piece, after) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-    *rest = after;
-    Some(Some(piece))
+    let (piece, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+    Some((Some(piece), rest))
 }
 
 fn slow_nullable<'s>(cursor: &mut Cursor<'s>) -> Result<Option<&'s [u8]>, Fault> {
@@ -490,26 +487,32 @@ fn slow_nullable<'s>(cursor: &mut Cursor<'s>) -> Result<Option<&'s [u8]>, Fault>
 
 /// The headers, which must be all that is left of their record.
 #[inline(never)]
-fn headers(mut rest: &[u8]) -> Option<Headers<'_>> {
-    let count = u32::try_from(varint(&mut rest)?).ok()?;
-    let bytes = rest;
+fn headers(rest: &[u8]) -> Option<Headers<'_>> {
+    let (count, bytes) = varint(rest)?;
+    let count = u32::try_from(count).ok()?;
+    let mut rest = bytes;
     for _ in 0..count {
-        header(&mut rest)?;
+        (_, rest) = header(rest)?;
     }
     rest.is_empty().then_some(Headers { count, bytes })
 }
 
-fn header<'s>(rest: &mut &'s [u8]) -> Option<(&'s [u8], Option<&'s [u8]>)> {
-    Some((nullable(rest)??, nullable(rest)?))
+/// Key and value of a header.
+type Header<'s> = (&'s [u8], Option<&'s [u8]>);
+
+fn header(rest: &[u8]) -> Option<(Header<'_>, &[u8])> {
+    let (key, rest) = nullable(rest)?;
+    let (value, rest) = nullable(rest)?;
+    Some(((key?, value), rest))
 }
 
 /// Whether bytes are records to the last one, by their lengths.
 fn are_records(mut rest: &[u8]) -> bool {
     while !rest.is_empty() {
-        let length = varint(&mut rest).and_then(|n| usize::try_from(n).ok());
+        let Some((length, after)) = varint(rest) else { return false };
         // The shortest record has an attributes byte and five varints.
-        match length.and_then(|n| rest.get(n..)) {
-            Some(after) if length >= Some(6) => rest = after,
+        match after.get(usize::try_from(length).unwrap_or(usize::MAX)..) {
+            Some(after) if length >= 6 => rest = after,
             _ => return false,
         }
     }
@@ -682,14 +685,10 @@ mod tests {
         let mut dice = Dice(11);
         for _ in 0..20_000 {
             let bytes: Vec<u8> = (0..dice.roll(12)).map(|_| (dice.roll(256) | dice.roll(2) << 7) as u8).collect();
-            let mut rest = &bytes[..];
             let mut cursor = Cursor::new(&bytes);
-            assert_eq!(varint(&mut rest), cursor.varint().ok(), "{bytes:?}");
-            assert_eq!(rest, cursor.rest());
-            let mut rest = &bytes[..];
+            assert_eq!(varint(&bytes), cursor.varint().ok().map(|n| (n, cursor.rest())), "{bytes:?}");
             let mut cursor = Cursor::new(&bytes);
-            assert_eq!(varlong(&mut rest), cursor.varlong().ok(), "{bytes:?}");
-            assert_eq!(rest, cursor.rest());
+            assert_eq!(varlong(&bytes), cursor.varlong().ok().map(|n| (n, cursor.rest())), "{bytes:?}");
         }
     }
 }

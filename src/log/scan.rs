@@ -39,14 +39,7 @@ pub struct Hole {
     pub is_whole_batch: bool,
 }
 
-/// What a scan will look at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
-    Everything,
-    Heads,
-}
-
-/// Walks a segment in file order.
+/// Walks a segment in file order. Who looks at the heads of batches only pays for these only.
 #[derive(Debug)]
 pub struct Spans<'a> {
     bytes: &'a [u8],
@@ -55,9 +48,10 @@ pub struct Spans<'a> {
     frame: usize,
     /// Where the window ends for which the kernel was told.
     window_end: usize,
+    /// From where on the kernel was not yet told that bytes may leave memory.
+    held_from: usize,
     /// Up to where bytes were called into the cache.
     fetched: usize,
-    reading: Reading,
     mapping: Option<&'a Mapping>,
     base_offset: Option<i64>,
     /// Where the batch before stands.
@@ -79,24 +73,18 @@ impl<'a> Spans<'a> {
     /// Over bytes in memory, from a byte on at which a batch should begin. The base offset is that of the file's
     /// name, if there is one: it helps to tell batches from what looks like one.
     pub fn over(bytes: &'a [u8], from: u64, base_offset: Option<i64>) -> Spans<'a> {
-        Spans::new(bytes, None, from, base_offset, Reading::Everything)
+        Spans::new(bytes, None, from, base_offset)
     }
 
-    pub(super) fn new(
-        bytes: &'a [u8],
-        mapping: Option<&'a Mapping>,
-        from: u64,
-        base: Option<i64>,
-        reading: Reading,
-    ) -> Spans<'a> {
+    pub(super) fn new(bytes: &'a [u8], mapping: Option<&'a Mapping>, from: u64, base: Option<i64>) -> Spans<'a> {
         let at = usize::try_from(from).unwrap_or(usize::MAX).min(bytes.len());
         let mut spans = Spans {
             bytes,
             at,
             frame: 0,
             window_end: at,
+            held_from: at,
             fetched: at,
-            reading,
             mapping,
             base_offset: base,
             previous: (0, 0),
@@ -142,8 +130,10 @@ impl<'a> Spans<'a> {
     #[cold]
     fn advance(&mut self, to: usize) {
         if let Some(mapping) = self.mapping {
-            mapping.advance(to);
+            mapping.prepare(to);
+            mapping.release(self.held_from..to.saturating_sub(WINDOW));
         }
+        self.held_from = self.held_from.max(to.saturating_sub(WINDOW));
         self.window_end = to - to % WINDOW + WINDOW;
     }
 
@@ -221,12 +211,9 @@ impl<'a> Iterator for Spans<'a> {
 
 impl Drop for Spans<'_> {
     fn drop(&mut self) {
-        // The last two windows, which nothing came after to release.
+        // The last windows, behind which nothing came to release them.
         if let Some(mapping) = self.mapping {
-            if let Some(before) = self.at.checked_sub(WINDOW) {
-                mapping.release(before);
-            }
-            mapping.release(self.at.saturating_sub(1));
+            mapping.release(self.held_from..self.at);
         }
     }
 }

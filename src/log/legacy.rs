@@ -4,7 +4,8 @@
 
 use super::batch::{Batch, Header, PREFIX_LENGTH, TimestampType};
 use super::codec::{Codec, Inflater};
-use super::record::{BadRecord, Headers, LegacyFields, Record, Records, Site};
+use super::headers::Headers;
+use super::record::{BadRecord, LegacyFields, Record, Records, Site};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 

@@ -5,6 +5,8 @@
 
 use super::batch::{Batch, HEADER_LENGTH};
 use super::codec::Inflater;
+use super::fields::{are_records, nullable, outer, varint, varlong};
+use super::headers::{Headers, headers};
 use super::legacy;
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
@@ -53,38 +55,6 @@ pub struct LegacyFields {
     pub magic: u8,
     /// The stored CRC-32; [`Record::legacy_crc_valid`] checks it.
     pub crc: u32,
-}
-
-/// The headers of a record (KIP-82, Kafka 0.11), parsed when asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Headers<'s> {
-    count: u32,
-    bytes: &'s [u8],
-}
-
-impl<'s> Headers<'s> {
-    /// How many.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.count as usize
-    }
-
-    /// Whether there is none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Key and value of each; a null value is None.
-    pub fn iter(&self) -> impl Iterator<Item = (&'s [u8], Option<&'s [u8]>)> + use<'s> {
-        let mut rest = self.bytes;
-        // The record was only handed out because all of this parses.
-        (0..self.count).map_while(move |_| {
-            let (header, after) = header(rest)?;
-            rest = after;
-            Some(header)
-        })
-    }
 }
 
 /// A record that does not parse, and what is known of it.
@@ -417,65 +387,6 @@ fn sequence(base: i32, delta: i32) -> i32 {
     }
 }
 
-/// What the length at the start of a record frames, and what is behind it.
-#[inline(always)]
-fn outer(rest: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = varint(rest)?;
-    rest.split_at_checked(usize::try_from(length).ok()?)
-}
-
-// The readers below take what is left and give back what is left then, by value: a pointer to it would force it
-// through memory at every field.
-
-#[inline(always)]
-fn varint(rest: &[u8]) -> Option<(i32, &[u8])> {
-    let (bits, rest) = match *rest {
-        [a, ref rest @ ..] if a < 0x80 => (u32::from(a), rest),
-        [a, b, ref rest @ ..] if b < 0x80 => (u32::from(a & 0x7f) | u32::from(b) << 7, rest),
-        _ => {
-            let (bits, rest) = long_varint::<5>(rest)?;
-            (u32::try_from(bits).ok()?, rest)
-        }
-    };
-    Some(((bits >> 1) as i32 ^ -((bits & 1) as i32), rest))
-}
-
-#[inline(always)]
-fn varlong(rest: &[u8]) -> Option<(i64, &[u8])> {
-    let (bits, rest) = match *rest {
-        [a, ref rest @ ..] if a < 0x80 => (u64::from(a), rest),
-        _ => long_varint::<10>(rest)?,
-    };
-    Some(((bits >> 1) as i64 ^ -((bits & 1) as i64), rest))
-}
-
-#[inline(never)]
-fn long_varint<const GREATEST: usize>(rest: &[u8]) -> Option<(u64, &[u8])> {
-    let mut bits = 0u64;
-    for (i, &byte) in rest.iter().take(GREATEST).enumerate() {
-        // The tenth byte of 64 bits holds one bit only.
-        if i == 9 && byte > 1 {
-            return None;
-        }
-        bits |= u64::from(byte & 0x7f) << (7 * i);
-        if byte < 0x80 {
-            return Some((bits, rest.get(i + 1..)?));
-        }
-    }
-    None
-}
-
-/// Bytes behind a length, of which -1 is null.
-#[inline(always)]
-fn nullable(rest: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
-    let (length, rest) = varint(rest)?;
-    if length == -1 {
-        return Some((None, rest));
-    }
-    let (piece, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-    Some((Some(piece), rest))
-}
-
 fn slow_nullable<'s>(cursor: &mut Cursor<'s>) -> Result<Option<&'s [u8]>, Fault> {
     let length = cursor.varint()?;
     match usize::try_from(length) {
@@ -483,40 +394,6 @@ fn slow_nullable<'s>(cursor: &mut Cursor<'s>) -> Result<Option<&'s [u8]>, Fault>
         Err(_) if length == -1 => Ok(None),
         Err(_) => Err(cursor.fault(FaultKind::BadLength(i64::from(length)))),
     }
-}
-
-/// The headers, which must be all that is left of their record.
-#[inline(never)]
-fn headers(rest: &[u8]) -> Option<Headers<'_>> {
-    let (count, bytes) = varint(rest)?;
-    let count = u32::try_from(count).ok()?;
-    let mut rest = bytes;
-    for _ in 0..count {
-        (_, rest) = header(rest)?;
-    }
-    rest.is_empty().then_some(Headers { count, bytes })
-}
-
-/// Key and value of a header.
-type Header<'s> = (&'s [u8], Option<&'s [u8]>);
-
-fn header(rest: &[u8]) -> Option<(Header<'_>, &[u8])> {
-    let (key, rest) = nullable(rest)?;
-    let (value, rest) = nullable(rest)?;
-    Some(((key?, value), rest))
-}
-
-/// Whether bytes are records to the last one, by their lengths.
-fn are_records(mut rest: &[u8]) -> bool {
-    while !rest.is_empty() {
-        let Some((length, after)) = varint(rest) else { return false };
-        // The shortest record has an attributes byte and five varints.
-        match after.get(usize::try_from(length).unwrap_or(usize::MAX)..) {
-            Some(after) if length >= 6 => rest = after,
-            _ => return false,
-        }
-    }
-    true
 }
 
 #[cfg(test)]
@@ -678,17 +555,5 @@ mod tests {
         assert!(items.len() > 900 && items.iter().rev().skip(1).all(Result::is_ok));
         assert_eq!(fault, Some("inflate-failed"));
         assert_eq!(read(&batch(0, 5, 3, &body)), (vec![], Some("unknown-codec")));
-    }
-
-    #[test]
-    fn varints_agree_with_the_cursor() {
-        let mut dice = Dice(11);
-        for _ in 0..20_000 {
-            let bytes: Vec<u8> = (0..dice.roll(12)).map(|_| (dice.roll(256) | dice.roll(2) << 7) as u8).collect();
-            let mut cursor = Cursor::new(&bytes);
-            assert_eq!(varint(&bytes), cursor.varint().ok().map(|n| (n, cursor.rest())), "{bytes:?}");
-            let mut cursor = Cursor::new(&bytes);
-            assert_eq!(varlong(&bytes), cursor.varlong().ok().map(|n| (n, cursor.rest())), "{bytes:?}");
-        }
     }
 }

@@ -2,6 +2,10 @@
 //!
 //! Must not know: how anything is printed.
 
+pub mod doubt;
 pub mod event;
 pub mod partitioner;
+pub mod replay;
+pub mod rules;
+pub mod store;
 pub mod walk;

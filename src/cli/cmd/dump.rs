@@ -246,7 +246,7 @@ impl Visitor for Dump<'_> {
     }
 
     #[inline]
-    fn record(&mut self, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step> {
+    fn record(&mut self, _: &Segment, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step> {
         if !self.stretch.holds(record.offset, record.timestamp) {
             self.untimed += u64::from(self.stretch.times.is_some() && record.timestamp == -1);
             return Ok(Step::On);
@@ -263,7 +263,7 @@ impl Visitor for Dump<'_> {
         self.count()
     }
 
-    fn bad_record(&mut self, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
+    fn bad_record(&mut self, _: &Segment, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
         self.faults += 1;
         self.show_batch(batch);
         self.render.bad_record(&self.site, batch, record);
@@ -271,7 +271,7 @@ impl Visitor for Dump<'_> {
     }
 
     #[inline]
-    fn batch_end(&mut self, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
+    fn batch_end(&mut self, _: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
         let crc = self.crc.take();
         if let Some(fault) = crc.as_ref().or(body) {
             self.faults += 1;

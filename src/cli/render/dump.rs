@@ -16,6 +16,8 @@ pub struct Site {
     pub segment: String,
     /// The segment's path, as the user gave it or as it follows from that.
     pub path: String,
+    /// The segment's length in bytes.
+    pub length: u64,
 }
 
 /// In which piece of a record a fault lies.

@@ -117,6 +117,7 @@ impl Json {
 
     #[cold]
     fn escaped(&mut self, text: &[u8]) {
+        let mut decoder = JavaReplacement::default();
         for chunk in text.utf8_chunks() {
             for part in chunk.valid().split_inclusive(|c: char| c < ' ' || c == '"' || c == '\\') {
                 let (plain, last) = match part.as_bytes().split_last() {
@@ -131,6 +132,7 @@ impl Json {
             let invalid = chunk.invalid();
             match self.style {
                 _ if invalid.is_empty() => {}
+                Style::Kafka if decoder.swallows(chunk.valid(), invalid) => {}
                 Style::Kafka => self.raw("\u{fffd}"),
                 Style::Lossless => invalid.iter().for_each(|b| self.raw(&format!("\\\\x{b:02x}"))),
             }
@@ -149,6 +151,28 @@ impl Json {
             // As Jackson does it: four hexadecimal digits, capitals.
             _ => self.raw(&format!("\\u{byte:04X}")),
         }
+    }
+}
+
+/// Java's decoder replaces the three bytes of a surrogate (or as many as are left of them) by one U+FFFD, where UTF-8's
+/// own rules, which it follows otherwise, ask for one each.
+#[derive(Default)]
+struct JavaReplacement {
+    /// Bytes of a surrogate that were met.
+    met: usize,
+}
+
+impl JavaReplacement {
+    /// Whether this invalid piece belongs to the replacement before it.
+    fn swallows(&mut self, valid_before: &str, invalid: &[u8]) -> bool {
+        let met = if valid_before.is_empty() { self.met } else { 0 };
+        self.met = match (met, invalid) {
+            (1, [0xa0..=0xbf]) => 2,
+            (2, [0x80..=0xbf]) => 3,
+            (_, [0xed]) => 1,
+            _ => 0,
+        };
+        self.met > 1
     }
 }
 

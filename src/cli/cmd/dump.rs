@@ -174,8 +174,7 @@ impl Dump<'_> {
             return Ok(Outcome::Clean);
         }
         let n = self.faults;
-        self.context
-            .note(&format!("{n} faults: each stands in the output at its place (look for \"fault\" and \"hole\")"));
+        self.context.note(&format!("{n} faults: {}", self.render.where_faults_stand()));
         Ok(Outcome::Findings)
     }
 

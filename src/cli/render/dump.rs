@@ -74,4 +74,8 @@ pub trait Render {
     fn segment_end(&mut self, site: &Site);
     /// Nothing more comes.
     fn end(&mut self);
+    /// Where one finds the faults that were met, for people.
+    fn where_faults_stand(&self) -> &'static str {
+        "each stands in the output at its place (look for \"fault\" and \"hole\")"
+    }
 }

@@ -267,4 +267,9 @@ impl Render for DumpLogText {
     fn segment_end(&mut self, _: &Site) {}
 
     fn end(&mut self) {}
+
+    fn where_faults_stand(&self) -> &'static str {
+        "each stands in the output at its place (look for \"isvalid: false\", \"skipping.\" and \"invalid bytes\"), \
+         or, where this format knows no place for it, with --format jsonl"
+    }
 }

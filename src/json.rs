@@ -16,17 +16,26 @@ pub enum Style {
     Kafka,
 }
 
+/// Room that is always there behind the text, so that small pieces of fixed size are written without asking.
+const SLACK: usize = 64;
+
 /// A growing piece of JSON text.
+///
+/// The buffer is kept filled to its whole length, and what is written counted apart: then a piece is one check and one
+/// copy of a size that the compiler mostly knows.
 #[derive(Debug, Default)]
 pub struct Json {
     out: Vec<u8>,
+    len: usize,
     style: Style,
+    /// The topic id written last, and its text: neighbours are mostly alike.
+    last_uuid: ([u8; 16], [u8; 24]),
 }
 
 impl Json {
     /// An empty buffer.
     pub fn new(style: Style) -> Self {
-        Json { out: Vec::with_capacity(1 << 17), style }
+        Json { out: vec![0; 1 << 12], style, ..Json::default() }
     }
 
     /// Whose JSON this is.
@@ -35,45 +44,101 @@ impl Json {
     }
 
     /// What has been written so far.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.out
-    }
-
-    /// The buffer itself, for text that is not JSON.
-    pub fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.out
+        self.out.get(..self.len).unwrap_or_default()
     }
 
     /// Forgets what has been written, and keeps the room.
+    #[inline]
     pub fn clear(&mut self) {
-        self.out.clear();
+        self.len = 0;
+    }
+
+    /// Forgets what has been written behind the first `len` bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    #[inline]
+    fn need(&mut self, more: usize) {
+        if self.out.len() < self.len + more + SLACK {
+            self.grow(more);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) {
+        self.out.resize((self.out.len() * 2).max(self.len + more + SLACK), 0);
+    }
+
+    /// Bytes as they stand: text that is not JSON, or is already.
+    #[inline]
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.need(bytes.len());
+        // The room is there, so this always copies.
+        if let Some(room) = self.out.get_mut(self.len..self.len + bytes.len()) {
+            room.copy_from_slice(bytes);
+        }
+        self.len += bytes.len();
     }
 
     /// Text as it stands: punctuation and field names.
-    #[inline]
+    #[inline(always)]
     pub fn raw(&mut self, text: &str) {
-        self.out.extend_from_slice(text.as_bytes());
+        self.extend(text.as_bytes());
     }
 
     /// What another piece holds.
     #[inline]
     pub fn append(&mut self, other: &Json) {
-        self.out.extend_from_slice(&other.out);
+        self.extend(other.bytes());
+    }
+
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.extend(&[byte]);
     }
 
     /// Closes an object or array whose every member was followed by a comma.
     #[inline]
     pub fn close(&mut self, bracket: u8) {
-        match self.out.last_mut() {
-            Some(last) if *last == b',' => *last = bracket,
-            _ => self.out.push(bracket),
+        match self.out.get_mut(self.len.wrapping_sub(1)) {
+            Some(last) if *last == b',' && self.len > 0 => *last = bracket,
+            _ => self.push(bracket),
         }
     }
 
     /// An integer.
     #[inline]
-    pub fn int(&mut self, n: impl itoa::Integer) {
-        self.out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+    pub fn int(&mut self, n: impl Into<Int>) {
+        let Int(negative, magnitude) = n.into();
+        if negative {
+            self.push(b'-');
+        }
+        self.digits(magnitude);
+    }
+
+    /// Two digits at a time from the right, into a small array; then one copy of fixed size.
+    #[inline]
+    fn digits(&mut self, mut n: u64) {
+        const WIDTH: usize = 20;
+        let mut digits = [b'0'; 2 * WIDTH];
+        let mut at = WIDTH;
+        while n >= 100 {
+            at -= 2;
+            two_digits(&mut digits, at, n % 100);
+            n /= 100;
+        }
+        at -= 2;
+        two_digits(&mut digits, at, n);
+        // A single leading digit was written with a zero in front.
+        at += usize::from(n < 10);
+        self.need(WIDTH);
+        if let (Some(from), Some(to)) = (digits.get(at..at + WIDTH), self.out.get_mut(self.len..self.len + WIDTH)) {
+            to.copy_from_slice(from);
+        }
+        self.len += WIDTH - at;
     }
 
     /// `true` or `false`.
@@ -85,34 +150,37 @@ impl Json {
     /// A string in quotes.
     #[inline]
     pub fn string(&mut self, text: &[u8]) {
-        self.out.push(b'"');
+        self.push(b'"');
         if is_plain(text) {
-            self.out.extend_from_slice(text);
+            self.extend(text);
         } else {
             self.escaped(text);
         }
-        self.out.push(b'"');
+        self.push(b'"');
     }
 
     /// Padded standard base64, in quotes.
     pub fn base64(&mut self, bytes: &[u8]) {
-        self.encoded(&STANDARD, bytes);
+        self.push(b'"');
+        let most = bytes.len().div_ceil(3) * 4;
+        self.need(most);
+        let room = self.out.get_mut(self.len..self.len + most).unwrap_or_default();
+        // The room is the padded length, so it always fits.
+        self.len += STANDARD.encode_slice(bytes, room).unwrap_or(0);
+        self.push(b'"');
     }
 
     /// A topic id as Kafka prints it: 22 characters of URL-safe base64 without padding, in quotes.
+    #[inline]
     pub fn uuid(&mut self, id: &[u8; 16]) {
-        self.encoded(&URL_SAFE_NO_PAD, id);
-    }
-
-    fn encoded(&mut self, engine: &impl Engine, bytes: &[u8]) {
-        self.out.push(b'"');
-        let start = self.out.len();
-        self.out.resize(start + bytes.len().div_ceil(3) * 4, 0);
-        let room = self.out.get_mut(start..).unwrap_or_default();
-        // The room is the padded length, so it always fits.
-        let written = engine.encode_slice(bytes, room).unwrap_or(0);
-        self.out.truncate(start + written);
-        self.out.push(b'"');
+        if self.last_uuid.0 != *id || self.last_uuid.1[0] == 0 {
+            let mut text = [b'"'; 24];
+            // 16 bytes make 22 characters.
+            let _ = URL_SAFE_NO_PAD.encode_slice(id, text.get_mut(1..23).unwrap_or_default());
+            self.last_uuid = (*id, text);
+        }
+        let text = self.last_uuid.1;
+        self.extend(&text);
     }
 
     #[cold]
@@ -124,7 +192,7 @@ impl Json {
                     Some((last, plain)) if *last < b' ' || *last == b'"' || *last == b'\\' => (plain, Some(*last)),
                     _ => (part.as_bytes(), None),
                 };
-                self.out.extend_from_slice(plain);
+                self.extend(plain);
                 if let Some(byte) = last {
                     self.escape(byte);
                 }
@@ -176,6 +244,45 @@ impl JavaReplacement {
     }
 }
 
+/// An integer as sign and magnitude.
+#[derive(Debug, Clone, Copy)]
+pub struct Int(bool, u64);
+
+macro_rules! ints {
+    (signed $($signed:ident)+; unsigned $($unsigned:ident)+) => {
+        $(impl From<$signed> for Int {
+            #[inline]
+            fn from(n: $signed) -> Int {
+                Int(n < 0, (n as i64).unsigned_abs())
+            }
+        })+
+        $(impl From<$unsigned> for Int {
+            #[inline]
+            fn from(n: $unsigned) -> Int {
+                Int(false, n as u64)
+            }
+        })+
+    };
+}
+ints!(signed i8 i16 i32 i64; unsigned u8 u16 u32 u64 usize);
+
+/// Writes a number below 100 as two digits.
+#[inline]
+fn two_digits(digits: &mut [u8; 40], at: usize, n: u64) {
+    const PAIRS: [[u8; 2]; 100] = {
+        let mut pairs = [[0; 2]; 100];
+        let mut n = 0;
+        while n < 100 {
+            pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
+            n += 1;
+        }
+        pairs
+    };
+    if let (Some(pair), Some(to)) = (PAIRS.get(n as usize), digits.get_mut(at..at + 2)) {
+        to.copy_from_slice(pair);
+    }
+}
+
 /// Whether text can stand in a JSON string as it is: ASCII, no control character, no quote, no backslash.
 #[inline]
 pub fn is_plain(text: &[u8]) -> bool {
@@ -206,6 +313,30 @@ mod tests {
         String::from_utf8(json.bytes().to_vec()).unwrap()
     }
 
+    /// By the rules of UTF-8, once each surrogate is one byte that is none.
+    fn as_java(bytes: &[u8]) -> String {
+        let surrogate = regex::bytes::Regex::new(r"(?-u)\xED[\xA0-\xBF][\x80-\xBF]?").unwrap();
+        String::from_utf8_lossy(&surrogate.replace_all(bytes, &b"\xFF"[..])).into_owned()
+    }
+
+    /// As the dump tool of Kafka 4.4.0 showed group ids of these bytes.
+    #[test]
+    fn as_javas_decoder_does() {
+        for (bytes, text) in [
+            (&b"\xed\xa0\x80"[..], "\u{fffd}"),
+            (b"\xed\xa0\x80\xed\xa0\x80", "\u{fffd}\u{fffd}"),
+            (b"\xed\xa0", "\u{fffd}"),
+            (b"\xed\xa0x", "\u{fffd}x"),
+            (b"\xed\xa0\xed", "\u{fffd}\u{fffd}"),
+            (b"\xed\xa0\xa0\xa0", "\u{fffd}\u{fffd}"),
+            (b"\xed\x80", "\u{fffd}"),
+            (b"\xf0\x9f\x9ax", "\u{fffd}x"),
+            (b"\xf0\x80\x80\x80", "\u{fffd}\u{fffd}\u{fffd}\u{fffd}"),
+        ] {
+            assert_eq!(string(bytes, Style::Kafka), format!("\"{text}\""), "{bytes:x?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn strings_read_back(text in ".*") {
@@ -216,13 +347,31 @@ mod tests {
         #[test]
         fn any_bytes_give_what_lossy_gives(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let back: String = serde_json::from_str(&string(&bytes, Style::Kafka)).unwrap();
-            prop_assert_eq!(back, String::from_utf8_lossy(&bytes));
+            prop_assert_eq!(back, as_java(&bytes));
+        }
+
+        #[test]
+        fn surrogates_too(bytes in proptest::collection::vec(prop_oneof!(Just(0xed), 0x7eu8..=0xc3), 0..12)) {
+            let back: String = serde_json::from_str(&string(&bytes, Style::Kafka)).unwrap();
+            prop_assert_eq!(back, as_java(&bytes));
         }
 
         #[test]
         fn plain_is_what_needs_no_escape(bytes in proptest::collection::vec(0u8..=255, 0..40)) {
             let plain = bytes.iter().all(|&b| (0x20..0x80).contains(&b) && b != b'"' && b != b'\\');
             prop_assert_eq!(is_plain(&bytes), plain);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn integers_are_those_of_the_crate(n in any::<i64>(), shift in 0u32..64) {
+            let mut json = Json::default();
+            json.int(n >> shift);
+            json.int((n as u64) >> shift);
+            json.int((n >> shift) as i16);
+            let oracle = format!("{}{}{}", n >> shift, (n as u64) >> shift, (n >> shift) as i16);
+            prop_assert_eq!(json.bytes(), oracle.as_bytes());
         }
     }
 

@@ -18,7 +18,7 @@ use crate::schema::sample::Sampler;
 
 /// Declares the record types: `number Name(Key) { Shape: Message, OlderShape: Message = "whose shape" }`.
 macro_rules! records {
-    ($( $number:literal $type:ident($key_variant:ident $key:ident) { $($variant:ident: $shape:ident $(= $whose:literal)?),+ $(,)? } )+) => {
+    ($( $number:literal $type:ident($key_variant:ident $key:ident) { $($variant:ident: $(@$flat:ident)? $shape:ident $(= $whose:literal)?),+ $(,)? } )+) => {
         /// A type of record.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(i16)]
@@ -68,7 +68,7 @@ macro_rules! records {
                     $(
                         match decode_body::<$shape<'a>>(&mut cursor.clone(), version) {
                             Ok((data, trailing)) => {
-                                let found = VersionedValue { version, whose: whose!($($whose)?), data: Value::$variant(data), trailing };
+                                let found = VersionedValue { version, whose: whose!($($whose)?), data: Value::$variant(data.into()), trailing };
                                 if trailing.is_empty() {
                                     return Ok(found);
                                 }
@@ -92,7 +92,7 @@ macro_rules! records {
                         samples.push(VersionedValue {
                             version,
                             whose: whose!($($whose)?),
-                            data: Value::$variant(super::wire::Field::sample(sampler, $shape::layout(version))),
+                            data: Value::$variant(<$shape as super::wire::Field>::sample(sampler, $shape::layout(version)).into()),
                             trailing: &[],
                         });
                     })+
@@ -112,20 +112,26 @@ macro_rules! records {
         /// A decoded value, by its shape.
         #[derive(Debug, Clone, PartialEq)]
         #[allow(missing_docs)] // a variant a shape; the shapes are documented
-        pub enum Value<'a> { $($($variant($shape<'a>),)+)+ }
+        pub enum Value<'a> { $($($variant(held!($($flat)? $shape<'a>)),)+)+ }
 
         impl<'a> Value<'a> {
             fn encode(&self, out: &mut Vec<u8>, version: i16) {
-                match self { $($(Value::$variant(data) => super::wire::Field::encode(data, out, $shape::layout(version)),)+)+ }
+                match self { $($(Value::$variant(data) => <$shape as super::wire::Field>::encode(data, out, $shape::layout(version)),)+)+ }
             }
 
             /// Shows the fields as Kafka's JSON does.
             #[inline]
             pub fn json(&self, json: &mut Json, version: i16) {
-                match self { $($(Value::$variant(data) => super::wire::Field::json(data, json, $shape::layout(version)),)+)+ }
+                match self { $($(Value::$variant(data) => <$shape as super::wire::Field>::json(data, json, $shape::layout(version)),)+)+ }
             }
         }
     };
+}
+
+/// How a shape is held in [`Value`]: in a box, so that the enum stays as small as its commonest case, which is flat.
+macro_rules! held {
+    (flat $($shape:tt)+) => { $($shape)+ };
+    ($($shape:tt)+) => { Box<$($shape)+> };
 }
 
 macro_rules! whose {
@@ -143,7 +149,7 @@ records! {
         // 4.x reads version 0 only under this type, earlier releases 0 to 3.
         LegacyOffsetCommitOfLaterVersion: OffsetCommitValue = "type 1",
     }
-    1 OffsetCommit(Offset OffsetCommitKey) { OffsetCommit: OffsetCommitValue }
+    1 OffsetCommit(Offset OffsetCommitKey) { OffsetCommit: @flat OffsetCommitValue }
     2 GroupMetadata(Classic GroupMetadataKey) { GroupMetadata: GroupMetadataValue }
     3 ConsumerGroupMetadata(Group GroupKey) { ConsumerGroupMetadata: ConsumerGroupMetadataValue }
     4 ConsumerGroupPartitionMetadata(Group GroupKey) {

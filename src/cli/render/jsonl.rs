@@ -7,7 +7,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::json::{Json, Style};
 use crate::log::{BadRecord, Batch, Control, Hole};
 use crate::model::event::{Content, Meaning};
-use crate::schema::embedded;
+use crate::schema::{Key, KeyFields, embedded};
 
 /// How objects are set apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,15 @@ pub struct JsonRecords {
     segment_head: Json,
     /// The same with the position and `,"offset":`, the same for a whole batch.
     batch_head: Json,
+    offset_key: OffsetKeyMemo,
+}
+
+/// The text of the offset commit key shown last, up to the partition: neighbours mostly share group and topic.
+#[derive(Default)]
+struct OffsetKeyMemo {
+    /// The key's bytes without the partition, its last four.
+    prefix: Vec<u8>,
+    text: Json,
 }
 
 impl JsonRecords {
@@ -51,6 +60,7 @@ impl JsonRecords {
             raw,
             segment_head: Json::new(Style::Lossless),
             batch_head: Json::new(Style::Lossless),
+            offset_key: OffsetKeyMemo::default(),
         }
     }
 
@@ -149,15 +159,13 @@ impl JsonRecords {
     #[inline]
     fn meaning(&mut self, meaning: &Meaning<'_>, key: Option<&[u8]>, value: Option<&[u8]>) {
         match meaning {
-            Meaning::Keyed(key, content) => {
-                self.json.raw(",\"key\":{\"type\":");
-                self.json.int(key.record_type.number());
-                self.json.raw(",\"name\":\"");
-                self.json.raw(key.record_type.name());
-                self.json.raw("\",\"data\":");
-                key.json(&mut self.json);
-                self.trailing(key.trailing);
-                self.json.raw("}");
+            Meaning::Keyed(decoded, content) => {
+                match &decoded.fields {
+                    KeyFields::Offset(fields) if decoded.trailing.is_empty() => {
+                        self.offset_key(decoded, fields.partition, key.unwrap_or_default());
+                    }
+                    _ => self.key(decoded),
+                }
                 self.content(content, value);
                 embedded_payloads(&mut self.json, content);
             }
@@ -168,6 +176,32 @@ impl JsonRecords {
             }
             Meaning::Control(_) => {}
         }
+    }
+
+    fn key(&mut self, key: &Key<'_>) {
+        key_head(&mut self.json, key);
+        self.trailing(key.trailing);
+        self.json.raw("}");
+    }
+
+    #[inline]
+    fn offset_key(&mut self, key: &Key<'_>, partition: i32, bytes: &[u8]) {
+        const PARTITION: &str = "\"partition\":";
+        let prefix = bytes.split_last_chunk::<4>().map_or(bytes, |(prefix, _)| prefix);
+        let memo = &mut self.offset_key;
+        if memo.prefix != prefix {
+            memo.prefix.clear();
+            memo.prefix.extend_from_slice(prefix);
+            memo.text.clear();
+            key_head(&mut memo.text, key);
+            // The partition is the key's last field; its digits and the bracket are cut off again.
+            let digits = partition.to_string().len();
+            memo.text.truncate(memo.text.bytes().len() - digits - 1);
+            debug_assert!(memo.text.bytes().ends_with(PARTITION.as_bytes()));
+        }
+        self.json.append(&memo.text);
+        self.json.int(partition);
+        self.json.raw("}}");
     }
 
     #[inline]
@@ -208,6 +242,16 @@ impl JsonRecords {
         }
         self.json.close(b']');
     }
+}
+
+/// `,"key":{"type":1,"name":"OffsetCommit","data":{…}`, still open.
+fn key_head(json: &mut Json, key: &Key<'_>) {
+    json.raw(",\"key\":{\"type\":");
+    json.int(key.record_type.number());
+    json.raw(",\"name\":\"");
+    json.raw(key.record_type.name());
+    json.raw("\",\"data\":");
+    key.json(json);
 }
 
 /// What clients put inside a group's or member's value, decoded, under `embedded`. It stands apart from `value`, which
@@ -329,9 +373,8 @@ impl Render for JsonRecords {
     fn end(&mut self) {
         if self.framing == Framing::Array {
             // An array whose last object is followed by a comma and a line end, or an empty one.
-            let buffer = self.json.buffer();
-            let kept = buffer.strip_suffix(b",\n").map_or(buffer.len(), <[u8]>::len);
-            buffer.truncate(kept);
+            let kept = self.json.bytes().strip_suffix(b",\n").map_or(self.json.bytes().len(), <[u8]>::len);
+            self.json.truncate(kept);
             self.json.raw("]\n");
         }
     }

@@ -9,7 +9,7 @@
 
 use super::dump::{Render, Shown, Site};
 use crate::fault::{Fault, FaultKind};
-use crate::json::{Json, Style};
+use crate::json::{Int, Json, Style};
 use crate::log::{BadRecord, Batch, Codec, Control, Header, Headers, Hole, Record};
 use crate::model::event::{Content, Meaning};
 use crate::schema::embedded::dump_tool;
@@ -26,7 +26,7 @@ impl DumpLogText {
         DumpLogText { json: Json::new(Style::Kafka) }
     }
 
-    fn name_int(&mut self, name: &str, number: impl itoa::Integer) {
+    fn name_int(&mut self, name: &str, number: impl Into<Int>) {
         self.json.raw(name);
         self.json.int(number);
     }

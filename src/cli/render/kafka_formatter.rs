@@ -58,7 +58,7 @@ impl Render for FormatterJson {
                 json.raw("}");
             }
             Content::Bad { .. } => {
-                json.buffer().truncate(start);
+                json.truncate(start);
                 return;
             }
         }

@@ -16,13 +16,14 @@ pub fn json(json: &mut Json, value: &Value<'_>, version: i16) {
     if group.protocol_type.0 != b"consumer" || group.members.is_empty() {
         return;
     }
-    let plain = json.buffer().split_off(start);
+    let plain = json.bytes().get(start..).unwrap_or_default().to_vec();
+    json.truncate(start);
     let mut rest = plain.as_slice();
     for member in &group.members {
         rest = replace(json, rest, b"\"subscription\":", |json| dump_tool_subscription(member.subscription.0, json));
         rest = replace(json, rest, b"\"assignment\":", |json| dump_tool_assignment(member.assignment.0, json));
     }
-    json.buffer().extend_from_slice(rest);
+    json.extend(rest);
 }
 
 /// Copies up to the next field of this name, writes another value in place of its base64, and gives what follows.
@@ -31,7 +32,7 @@ fn replace<'t>(json: &mut Json, text: &'t [u8], name: &[u8], value: impl FnOnce(
     let Some((before, after)) = memmem::find(text, name).and_then(|at| text.split_at_checked(at + name.len())) else {
         return text;
     };
-    json.buffer().extend_from_slice(before);
+    json.extend(before);
     value(json);
     let mut quotes = memchr::memchr_iter(b'"', after);
     let end = quotes.nth(1).map_or(after.len(), |last| last + 1);

@@ -30,6 +30,8 @@ pub struct Json {
     style: Style,
     /// The topic id written last, and its text: neighbours are mostly alike.
     last_uuid: ([u8; 16], [u8; 24]),
+    /// The long number written last, without its last four digits: itself, its text, how long that is.
+    last_high: (u64, [u8; 16], usize),
 }
 
 impl Json {
@@ -119,26 +121,60 @@ impl Json {
         self.digits(magnitude);
     }
 
-    /// Two digits at a time from the right, into a small array; then one copy of fixed size.
     #[inline]
-    fn digits(&mut self, mut n: u64) {
-        const WIDTH: usize = 20;
-        let mut digits = [b'0'; 2 * WIDTH];
-        let mut at = WIDTH;
-        while n >= 100 {
-            at -= 2;
-            two_digits(&mut digits, at, n % 100);
-            n /= 100;
+    fn digits(&mut self, n: u64) {
+        match n {
+            0..100 => self.tail(n, usize::from(n < 10) + 2),
+            100..10_000 => self.tail(n, usize::from(n < 1000)),
+            10_000..100_000_000 => {
+                self.digits_of_four(n / 10_000);
+                self.tail(n % 10_000, 0);
+            }
+            _ => self.long(n),
         }
-        at -= 2;
-        two_digits(&mut digits, at, n);
-        // A single leading digit was written with a zero in front.
-        at += usize::from(n < 10);
-        self.need(WIDTH);
-        if let (Some(from), Some(to)) = (digits.get(at..at + WIDTH), self.out.get_mut(self.len..self.len + WIDTH)) {
-            to.copy_from_slice(from);
+    }
+
+    #[inline]
+    fn digits_of_four(&mut self, n: u64) {
+        let leading = usize::from(n < 10) + usize::from(n < 100) + usize::from(n < 1000);
+        self.tail(n, leading);
+    }
+
+    /// Writes a number below 10000 as four digits, without the first `leading` ones.
+    #[inline]
+    fn tail(&mut self, n: u64, leading: usize) {
+        let [a, b] = pair(n / 100);
+        let [c, d] = pair(n % 100);
+        let digits = u32::from_le_bytes([a, b, c, d]) >> (8 * leading);
+        self.need(4);
+        if let Some(room) = self.out.get_mut(self.len..self.len + 4) {
+            room.copy_from_slice(&digits.to_le_bytes());
         }
-        self.len += WIDTH - at;
+        self.len += 4 - leading;
+    }
+
+    /// Numbers of more than eight digits are mostly times, which differ from their neighbours in the last four digits.
+    #[inline]
+    fn long(&mut self, n: u64) {
+        let high = n / 10_000;
+        if high != self.last_high.0 {
+            let start = self.len;
+            self.digits(high);
+            let mut text = [0; 16];
+            let len = self.len - start;
+            if let (Some(to), Some(from)) = (text.get_mut(..len), self.out.get(start..self.len)) {
+                to.copy_from_slice(from);
+            }
+            self.last_high = (high, text, len);
+        } else {
+            let (_, text, len) = self.last_high;
+            self.need(text.len());
+            if let Some(room) = self.out.get_mut(self.len..self.len + text.len()) {
+                room.copy_from_slice(&text);
+            }
+            self.len += len;
+        }
+        self.tail(n % 10_000, 0);
     }
 
     /// `true` or `false`.
@@ -266,9 +302,9 @@ macro_rules! ints {
 }
 ints!(signed i8 i16 i32 i64; unsigned u8 u16 u32 u64 usize);
 
-/// Writes a number below 100 as two digits.
+/// The two digits of a number below 100.
 #[inline]
-fn two_digits(digits: &mut [u8; 40], at: usize, n: u64) {
+fn pair(n: u64) -> [u8; 2] {
     const PAIRS: [[u8; 2]; 100] = {
         let mut pairs = [[0; 2]; 100];
         let mut n = 0;
@@ -278,9 +314,7 @@ fn two_digits(digits: &mut [u8; 40], at: usize, n: u64) {
         }
         pairs
     };
-    if let (Some(pair), Some(to)) = (PAIRS.get(n as usize), digits.get_mut(at..at + 2)) {
-        to.copy_from_slice(pair);
-    }
+    PAIRS.get(n as usize).copied().unwrap_or_default()
 }
 
 /// Whether text can stand in a JSON string as it is: ASCII, no control character, no quote, no backslash.

@@ -10,7 +10,7 @@ use super::offsets::*;
 use super::preview::*;
 use super::share::*;
 use super::streams::*;
-use super::{Message, decode_body};
+use super::{Message, decode_body, transcode_body};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 use crate::json::Json;
@@ -82,6 +82,29 @@ macro_rules! records {
                     )+
                     best.unwrap_or_else(|| Err(FaultKind::UnknownVersion(version).at(0)))
                 })+ }
+            }
+
+            /// As `decode_shapes`, but shows what it reads at once.
+            #[inline]
+            fn transcode_shapes<'a>(
+                self,
+                cursor: &Cursor<'a>,
+                version: i16,
+                json: &mut Json,
+            ) -> Result<Transcoded<'a>, Fault> {
+                let start = json.bytes().len();
+                match self { $(RecordType::$type => {
+                    $(
+                        match transcode_body::<$shape<'a>>(&mut cursor.clone(), version, json) {
+                            Ok([]) => return Ok(Transcoded { version, whose: whose!($($whose)?), trailing: &[] }),
+                            _ => json.truncate(start),
+                        }
+                    )+
+                })+ }
+                // No shape fits to the last byte, which is rare: the slow way says what fits best.
+                let value = self.decode_shapes(cursor, version)?;
+                value.data.json(json, version);
+                Ok(Transcoded { version, whose: value.whose, trailing: value.trailing })
             }
 
             /// Makes up a value of each version of each shape.
@@ -235,6 +258,29 @@ impl RecordType {
         let version = cursor.i16()?;
         self.decode_shapes(&cursor, version)
     }
+
+    /// Shows a value's fields as Kafka's JSON does, without making it: what [`Self::decode_value`] and [`Value::json`]
+    /// together would, faster. Writes nothing where it fails.
+    #[inline]
+    pub fn transcode_value<'a>(self, bytes: &'a [u8], json: &mut Json) -> Result<Transcoded<'a>, Fault> {
+        if bytes.is_empty() {
+            return Err(FaultKind::EmptyValue.at(0));
+        }
+        let mut cursor = Cursor::new(bytes);
+        let version = cursor.i16()?;
+        self.transcode_shapes(&cursor, version, json)
+    }
+}
+
+/// What was shown of a value without making it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transcoded<'a> {
+    /// The version in front of it.
+    pub version: i16,
+    /// Whose shape it has, if not today's: a release, or another type.
+    pub whose: Option<&'static str>,
+    /// Bytes left over behind the last field.
+    pub trailing: &'a [u8],
 }
 
 /// A decoded key.

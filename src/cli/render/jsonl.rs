@@ -2,12 +2,12 @@
 //!
 //! Must not know: what is selected. This is the hot path: JSON by hand into one buffer.
 
-use super::dump::{Piece, Render, Shown, Site};
+use super::dump::{Piece, Render, Shown, Site, Soundness, trailing};
 use crate::fault::{Fault, FaultKind};
 use crate::json::{Json, Style};
 use crate::log::{BadRecord, Batch, Control, Hole};
-use crate::model::event::{Content, Meaning};
-use crate::schema::{Key, KeyFields, embedded};
+use crate::model::event::Subject;
+use crate::schema::{Key, KeyFields, RecordType, embedded};
 
 /// How objects are set apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct JsonRecords {
     raw: RawBytes,
     /// `{"partition":…,"segment":"…","position":`, the same for a whole segment.
     segment_head: Json,
-    /// The same with the position and `,"offset":`, the same for a whole batch.
+    /// `<position>,"offset":`, the same for a whole batch.
     batch_head: Json,
     offset_key: OffsetKeyMemo,
 }
@@ -156,26 +156,19 @@ impl JsonRecords {
         self.json.raw("}");
     }
 
+    /// A record whose key could be decoded: key and value. Says what is wrong with the value.
     #[inline]
-    fn meaning(&mut self, meaning: &Meaning<'_>, key: Option<&[u8]>, value: Option<&[u8]>) {
-        match meaning {
-            Meaning::Keyed(decoded, content) => {
-                match &decoded.fields {
-                    KeyFields::Offset(fields) if decoded.trailing.is_empty() => {
-                        self.offset_key(decoded, fields.partition, key.unwrap_or_default());
-                    }
-                    _ => self.key(decoded),
-                }
-                self.content(content, value);
-                embedded_payloads(&mut self.json, content);
-            }
-            Meaning::BadKey { number, .. } => {
-                self.raw_key(*number, key);
-                let version = value.and_then(|bytes| bytes.first_chunk()).map(|pair| i16::from_be_bytes(*pair));
-                self.raw_value(version, value);
-            }
-            Meaning::Control(_) => {}
+    fn keyed(&mut self, key: &Key<'_>, key_bytes: &[u8], value: Option<&[u8]>) -> Option<Fault> {
+        match &key.fields {
+            KeyFields::Offset(fields) if key.trailing.is_empty() => self.offset_key(key, fields.partition, key_bytes),
+            _ => self.key(key),
         }
+        self.value(key.record_type, value)
+    }
+
+    fn unkeyed(&mut self, number: Option<i16>, key: Option<&[u8]>, value: Option<&[u8]>) {
+        self.raw_key(number, key);
+        self.raw_value(version_of(value), value);
     }
 
     fn key(&mut self, key: &Key<'_>) {
@@ -205,24 +198,32 @@ impl JsonRecords {
     }
 
     #[inline]
-    fn content(&mut self, content: &Content<'_>, bytes: Option<&[u8]>) {
-        match content {
-            Content::Tombstone => self.json.raw(",\"value\":null"),
-            Content::Value(value) => {
-                self.json.raw(",\"value\":{\"version\":");
-                self.json.int(value.version);
-                self.json.raw(",\"data\":");
-                value.data.json(&mut self.json, value.version);
-                if let Some(whose) = value.whose {
-                    self.json.raw(",\"shape\":\"");
-                    self.json.raw(whose);
-                    self.json.raw("\"");
-                }
-                self.trailing(value.trailing);
-                self.json.raw("}");
+    fn value(&mut self, record_type: RecordType, value: Option<&[u8]>) -> Option<Fault> {
+        let Some(bytes) = value else {
+            self.json.raw(",\"value\":null");
+            return None;
+        };
+        let start = self.json.bytes().len();
+        self.json.raw(",\"value\":{\"version\":");
+        self.json.int(version_of(value).unwrap_or_default());
+        self.json.raw(",\"data\":");
+        let shown = match record_type.transcode_value(bytes, &mut self.json) {
+            Ok(shown) => shown,
+            Err(fault) => {
+                self.json.truncate(start);
+                self.raw_value(version_of(value), value);
+                return Some(fault);
             }
-            Content::Bad { version, .. } => self.raw_value(*version, bytes),
+        };
+        if let Some(whose) = shown.whose {
+            self.json.raw(",\"shape\":\"");
+            self.json.raw(whose);
+            self.json.raw("\"");
         }
+        self.trailing(shown.trailing);
+        self.json.raw("}");
+        embedded_payloads(&mut self.json, record_type, bytes);
+        (!shown.trailing.is_empty()).then(|| trailing(bytes, shown.trailing))
     }
 
     #[inline]
@@ -254,11 +255,19 @@ fn key_head(json: &mut Json, key: &Key<'_>) {
     key.json(json);
 }
 
+/// The version in front of a value, if it is as long as that.
+fn version_of(value: Option<&[u8]>) -> Option<i16> {
+    value?.first_chunk().map(|pair| i16::from_be_bytes(*pair))
+}
+
 /// What clients put inside a group's or member's value, decoded, under `embedded`. It stands apart from `value`, which
 /// stays as Kafka's own JSON has it.
 #[inline]
-fn embedded_payloads(json: &mut Json, content: &Content<'_>) {
-    if let Content::Value(value) = content {
+fn embedded_payloads(json: &mut Json, record_type: RecordType, value: &[u8]) {
+    if !matches!(record_type, RecordType::GroupMetadata | RecordType::ConsumerGroupMemberMetadata) {
+        return;
+    }
+    if let Ok(value) = record_type.decode_value(value) {
         embedded::within::json(json, &value.data);
     }
 }
@@ -301,14 +310,14 @@ impl Render for JsonRecords {
 
     fn batch(&mut self, _: &Site, batch: &Batch<'_>, _: Option<&FaultKind>) {
         self.batch_head.clear();
-        self.batch_head.append(&self.segment_head);
         self.batch_head.int(batch.position());
         self.batch_head.raw(",\"offset\":");
     }
 
     #[inline]
-    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) {
+    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) -> Soundness {
         let (record, header) = (shown.record, shown.batch.header());
+        self.json.append(&self.segment_head);
         self.json.append(&self.batch_head);
         self.json.int(record.offset);
         self.json.raw(",\"timestamp\":");
@@ -323,18 +332,27 @@ impl Render for JsonRecords {
         if !record.headers.is_empty() {
             self.headers(&record.headers);
         }
-        match shown.meaning {
-            Meaning::Control(control) => self.control(shown.batch, control, record.value),
-            meaning => self.meaning(meaning, record.key, record.value),
-        }
+        let in_value = match shown.subject {
+            Subject::Key(key) => self.keyed(key, record.key.unwrap_or_default(), record.value),
+            Subject::BadKey { number, .. } => {
+                self.unkeyed(*number, record.key, record.value);
+                None
+            }
+            Subject::Control(control) => {
+                self.control(shown.batch, control, record.value);
+                None
+            }
+        };
         if self.raw == RawBytes::Shown {
             self.raw_bytes(",\"keyRaw\":", record.key);
             self.raw_bytes(",\"valueRaw\":", record.value);
         }
-        if let Some((piece, fault)) = shown.fault {
-            self.fault(piece, fault);
+        let fault = shown.fault(in_value);
+        if let Some((piece, fault)) = &fault {
+            self.fault(*piece, fault);
         }
         self.close_object();
+        Soundness::of(&fault)
     }
 
     fn bad_record(&mut self, _: &Site, batch: &Batch<'_>, record: &BadRecord<'_>) {
@@ -346,9 +364,12 @@ impl Render for JsonRecords {
                 None => self.json.raw("null"),
             }
         }
-        if record.key.is_some() {
-            let meaning = Meaning::of_data(record.key, record.value);
-            self.meaning(&meaning, record.key, record.value);
+        match Subject::of_key(record.key) {
+            Subject::Key(key) => {
+                self.keyed(&key, record.key.unwrap_or_default(), record.value);
+            }
+            Subject::BadKey { number, .. } if record.key.is_some() => self.unkeyed(number, record.key, record.value),
+            _ => {}
         }
         self.raw_bytes(",\"recordRaw\":", Some(record.raw));
         self.fault(Piece::Batch, &record.fault);

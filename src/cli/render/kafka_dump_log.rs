@@ -7,11 +7,11 @@
 //! that are no batch, a body that does not inflate) a line says what is wrong, and it goes on.
 //! Must not know: what is selected.
 
-use super::dump::{Render, Shown, Site};
+use super::dump::{Render, Shown, Site, Soundness};
 use crate::fault::{Fault, FaultKind};
 use crate::json::{Int, Json, Style};
 use crate::log::{BadRecord, Batch, Codec, Control, Header, Headers, Hole, Record};
-use crate::model::event::{Content, Meaning};
+use crate::model::event::{Content, Subject};
 use crate::schema::embedded::dump_tool;
 use crate::schema::{Key, RecordType};
 
@@ -124,6 +124,15 @@ impl DumpLogText {
         }
     }
 
+    fn bad_key(&mut self, offset: i64, number: Option<i16>, fault: &Fault) {
+        if let FaultKind::UnknownType(number) = fault.kind {
+            self.name_int(" key: Unknown record type ", number);
+            self.name_int(" at offset ", offset);
+            return self.json.raw(", skipping.");
+        }
+        self.error(Some(offset), &key_error(number, fault));
+    }
+
     fn data(&mut self, offset: i64, key: &Key<'_>, content: &Content<'_>) {
         if let Content::Bad { version, fault } = content {
             return self.error(Some(offset), &value_error(key.record_type, *version, fault));
@@ -213,11 +222,11 @@ impl Render for DumpLogText {
     fn batch(&mut self, _: &Site, batch: &Batch<'_>, crc: Option<&FaultKind>) {
         let header = batch.header();
         match header.magic {
-            2 => self.batch_head(header),
+            2 => self.batch_head(&header),
             _ => self.name_int("offset: ", header.last_offset),
         }
         self.name_int(" position: ", batch.position());
-        self.time(header, header.max_timestamp);
+        self.time(&header, header.max_timestamp);
         self.name_int(" size: ", batch.len());
         self.name_int(" magic: ", header.magic);
         self.codec(header.codec);
@@ -226,20 +235,26 @@ impl Render for DumpLogText {
         self.json.raw("\n");
     }
 
-    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) {
+    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) -> Soundness {
         let offset = shown.record.offset;
-        self.record_head(shown.batch.header(), shown.record);
-        match shown.meaning {
-            Meaning::Control(control) => self.control(offset, control),
-            Meaning::Keyed(key, content) => self.data(offset, key, content),
-            Meaning::BadKey { fault: Fault { kind: FaultKind::UnknownType(number), .. }, .. } => {
-                self.name_int(" key: Unknown record type ", *number);
-                self.name_int(" at offset ", offset);
-                self.json.raw(", skipping.");
+        self.record_head(&shown.batch.header(), shown.record);
+        let fault = match shown.subject {
+            Subject::Key(key) => {
+                let content = shown.content(key);
+                self.data(offset, key, &content);
+                shown.fault_with(&content)
             }
-            Meaning::BadKey { number, fault } => self.error(Some(offset), &key_error(*number, fault)),
-        }
+            Subject::BadKey { number, fault } => {
+                self.bad_key(offset, *number, fault);
+                shown.fault(None)
+            }
+            Subject::Control(control) => {
+                self.control(offset, control);
+                shown.fault(None)
+            }
+        };
         self.json.raw("\n");
+        Soundness::of(&fault)
     }
 
     fn bad_record(&mut self, _: &Site, batch: &Batch<'_>, record: &BadRecord<'_>) {
@@ -248,7 +263,7 @@ impl Render for DumpLogText {
             self.name_int(" offset: ", offset);
         }
         if let Some(timestamp) = record.timestamp {
-            self.time(batch.header(), timestamp);
+            self.time(&batch.header(), timestamp);
         }
         self.error(record.offset, &record.fault.to_string());
         self.json.raw("\n");

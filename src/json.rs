@@ -30,8 +30,6 @@ pub struct Json {
     style: Style,
     /// The topic id written last, and its text: neighbours are mostly alike.
     last_uuid: ([u8; 16], [u8; 24]),
-    /// The long number written last, without its last four digits: itself, its text, how long that is.
-    last_high: (u64, [u8; 16], usize),
 }
 
 impl Json {
@@ -123,58 +121,43 @@ impl Json {
 
     #[inline]
     fn digits(&mut self, n: u64) {
-        match n {
-            0..100 => self.tail(n, usize::from(n < 10) + 2),
-            100..10_000 => self.tail(n, usize::from(n < 1000)),
-            10_000..100_000_000 => {
-                self.digits_of_four(n / 10_000);
-                self.tail(n % 10_000, 0);
-            }
-            _ => self.long(n),
-        }
-    }
-
-    #[inline]
-    fn digits_of_four(&mut self, n: u64) {
-        let leading = usize::from(n < 10) + usize::from(n < 100) + usize::from(n < 1000);
-        self.tail(n, leading);
-    }
-
-    /// Writes a number below 10000 as four digits, without the first `leading` ones.
-    #[inline]
-    fn tail(&mut self, n: u64, leading: usize) {
-        let [a, b] = pair(n / 100);
-        let [c, d] = pair(n % 100);
-        let digits = u32::from_le_bytes([a, b, c, d]) >> (8 * leading);
-        self.need(4);
-        if let Some(room) = self.out.get_mut(self.len..self.len + 4) {
-            room.copy_from_slice(&digits.to_le_bytes());
-        }
-        self.len += 4 - leading;
-    }
-
-    /// Numbers of more than eight digits are mostly times, which differ from their neighbours in the last four digits.
-    #[inline]
-    fn long(&mut self, n: u64) {
-        let high = n / 10_000;
-        if high != self.last_high.0 {
-            let start = self.len;
-            self.digits(high);
-            let mut text = [0; 16];
-            let len = self.len - start;
-            if let (Some(to), Some(from)) = (text.get_mut(..len), self.out.get(start..self.len)) {
-                to.copy_from_slice(from);
-            }
-            self.last_high = (high, text, len);
+        const EIGHT: u64 = 100_000_000;
+        if n < 10 {
+            self.push(b'0' + n as u8);
+        } else if n < EIGHT {
+            self.leading_digits(n);
+        } else if n < EIGHT * EIGHT {
+            self.leading_digits(n / EIGHT);
+            self.eight_digits(n % EIGHT);
         } else {
-            let (_, text, len) = self.last_high;
-            self.need(text.len());
-            if let Some(room) = self.out.get_mut(self.len..self.len + text.len()) {
-                room.copy_from_slice(&text);
-            }
-            self.len += len;
+            self.leading_digits(n / EIGHT / EIGHT);
+            self.eight_digits(n / EIGHT % EIGHT);
+            self.eight_digits(n % EIGHT);
         }
-        self.tail(n % 10_000, 0);
+    }
+
+    /// A number below 10^8, without zeros in front.
+    #[inline(always)]
+    fn leading_digits(&mut self, n: u64) {
+        let values = digit_values(n);
+        let zeros = (values.trailing_zeros() / 8).min(7);
+        self.eight_bytes((values | ZEROS) >> (8 * zeros), 8 - zeros as usize);
+    }
+
+    /// A number below 10^8 with zeros in front.
+    #[inline(always)]
+    fn eight_digits(&mut self, n: u64) {
+        self.eight_bytes(digit_values(n) | ZEROS, 8);
+    }
+
+    /// The first `len` of eight bytes.
+    #[inline(always)]
+    fn eight_bytes(&mut self, bytes: u64, len: usize) {
+        self.need(8);
+        if let Some(room) = self.out.get_mut(self.len..self.len + 8) {
+            room.copy_from_slice(&bytes.to_le_bytes());
+        }
+        self.len += len;
     }
 
     /// `true` or `false`.
@@ -302,19 +285,21 @@ macro_rules! ints {
 }
 ints!(signed i8 i16 i32 i64; unsigned u8 u16 u32 u64 usize);
 
-/// The two digits of a number below 100.
-#[inline]
-fn pair(n: u64) -> [u8; 2] {
-    const PAIRS: [[u8; 2]; 100] = {
-        let mut pairs = [[0; 2]; 100];
-        let mut n = 0;
-        while n < 100 {
-            pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
-            n += 1;
-        }
-        pairs
-    };
-    PAIRS.get(n as usize).copied().unwrap_or_default()
+/// Eight times the digit zero.
+const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+
+/// The eight decimal digits of a number below 10^8 as values 0 to 9, the first in the lowest byte: divisions by 10000,
+/// 100 and 10 in all lanes of a word at once.
+#[inline(always)]
+fn digit_values(n: u64) -> u64 {
+    // Two lanes of 32 bits, each below 10000.
+    let fours = (n / 10_000) | ((n % 10_000) << 32);
+    // Four lanes of 16 bits, each below 100: x * 5243 >> 19 is x / 100 for x below 10000.
+    let hundreds = ((fours * 5243) >> 19) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | ((fours - hundreds * 100) << 16);
+    // Eight lanes of 8 bits, each below 10: x * 103 >> 10 is x / 10 for x below 100.
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((pairs - tens * 10) << 8)
 }
 
 /// Whether text can stand in a JSON string as it is: ASCII, no control character, no quote, no backslash.
@@ -330,10 +315,13 @@ pub fn is_plain(text: &[u8]) -> bool {
         (x | control | quote | backslash) & HIGHS
     };
     let (words, rest) = text.as_chunks::<8>();
-    if words.iter().fold(0, |acc, word| acc | odd(u64::from_ne_bytes(*word))) != 0 {
-        return false;
-    }
-    rest.iter().all(|&b| (0x20..0x80).contains(&b) && b != b'"' && b != b'\\')
+    let in_words = words.iter().fold(0, |acc, word| acc | odd(u64::from_ne_bytes(*word)));
+    // The last eight bytes again, if there are as many, in place of a loop over what is left.
+    let in_rest = match text.last_chunk::<8>() {
+        Some(last) => odd(u64::from_ne_bytes(*last)),
+        None => odd(rest.iter().fold(0x2020_2020_2020_2020, |word, &byte| (word << 8) | u64::from(byte))),
+    };
+    in_words | in_rest == 0
 }
 
 #[cfg(test)]

@@ -36,15 +36,51 @@ pub struct JsonRecords {
     segment_head: Json,
     /// `<position>,"offset":`, the same for a whole batch.
     batch_head: Json,
-    offset_key: OffsetKeyMemo,
+    offset_keys: OffsetKeyMemo,
 }
 
-/// The text of the offset commit key shown last, up to the partition: neighbours mostly share group and topic.
-#[derive(Default)]
+/// Texts of offset commit keys shown before, up to the partition: most records share group and topic with one of them.
 struct OffsetKeyMemo {
+    slots: Vec<OffsetKeyText>,
+}
+
+/// The text of one offset commit key.
+#[derive(Default)]
+struct OffsetKeyText {
     /// The key's bytes without the partition, its last four.
     prefix: Vec<u8>,
     text: Json,
+}
+
+impl OffsetKeyMemo {
+    const SLOTS: usize = 256;
+
+    fn new() -> Self {
+        OffsetKeyMemo { slots: (0..Self::SLOTS).map(|_| OffsetKeyText::default()).collect() }
+    }
+
+    /// Where a key's text would stand: group and topic differ in their ends mostly.
+    #[inline]
+    fn slot(&mut self, prefix: &[u8]) -> Option<&mut OffsetKeyText> {
+        let half = prefix.get(..prefix.len() / 2).and_then(|half| half.last_chunk::<8>()).copied().unwrap_or_default();
+        let end = prefix.last_chunk::<8>().copied().unwrap_or_default();
+        let mixed =
+            (u64::from_le_bytes(half).rotate_left(23) ^ u64::from_le_bytes(end)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.slots.get_mut((mixed >> 56) as usize % Self::SLOTS)
+    }
+}
+
+impl OffsetKeyText {
+    #[cold]
+    fn remember(&mut self, key: &Key<'_>, prefix: &[u8]) {
+        self.prefix.clear();
+        self.prefix.extend_from_slice(prefix);
+        self.text.clear();
+        key_head(&mut self.text, key);
+        // The partition is the key's last field: cut off what stands behind its colon.
+        let end = self.text.bytes().iter().rposition(|&byte| byte == b':').map_or(0, |colon| colon + 1);
+        self.text.truncate(end);
+    }
 }
 
 impl JsonRecords {
@@ -60,7 +96,7 @@ impl JsonRecords {
             raw,
             segment_head: Json::new(Style::Lossless),
             batch_head: Json::new(Style::Lossless),
-            offset_key: OffsetKeyMemo::default(),
+            offset_keys: OffsetKeyMemo::new(),
         }
     }
 
@@ -179,20 +215,13 @@ impl JsonRecords {
 
     #[inline]
     fn offset_key(&mut self, key: &Key<'_>, partition: i32, bytes: &[u8]) {
-        const PARTITION: &str = "\"partition\":";
         let prefix = bytes.split_last_chunk::<4>().map_or(bytes, |(prefix, _)| prefix);
-        let memo = &mut self.offset_key;
-        if memo.prefix != prefix {
-            memo.prefix.clear();
-            memo.prefix.extend_from_slice(prefix);
-            memo.text.clear();
-            key_head(&mut memo.text, key);
-            // The partition is the key's last field; its digits and the bracket are cut off again.
-            let digits = partition.to_string().len();
-            memo.text.truncate(memo.text.bytes().len() - digits - 1);
-            debug_assert!(memo.text.bytes().ends_with(PARTITION.as_bytes()));
+        if let Some(slot) = self.offset_keys.slot(prefix) {
+            if slot.prefix != prefix {
+                slot.remember(key, prefix);
+            }
+            self.json.append(&slot.text);
         }
-        self.json.append(&memo.text);
         self.json.int(partition);
         self.json.raw("}}");
     }

@@ -6,7 +6,7 @@ use crate::cli::input::{self, Partition};
 use crate::cli::render::batches::{BatchRows, JsonBatches};
 use crate::cli::render::dump::{Render, Shown, Site, Soundness};
 use crate::cli::render::jsonl::{Framing, JsonRecords, RawBytes};
-use crate::cli::render::kafka_dump_log::{DumpLogText, Iteration};
+use crate::cli::render::kafka_dump_log::DumpLogText;
 use crate::cli::render::kafka_formatter::FormatterJson;
 use crate::cli::render::records::{RecordRows, RowFormat};
 use crate::cli::select::Selector;
@@ -63,8 +63,7 @@ fn renderer(args: &DumpArgs, context: &Context) -> Result<Box<dyn Render>> {
         (DumpFormat::Json, true) => Box::new(JsonBatches::new(Framing::Array)),
         (DumpFormat::Table, true) => Box::new(BatchRows::new(RowFormat::Text(context.looks()))),
         (DumpFormat::Csv, true) => Box::new(BatchRows::new(RowFormat::Csv)),
-        (DumpFormat::KafkaDumpLog, false) => Box::new(DumpLogText::new(Iteration::Deep)),
-        (DumpFormat::KafkaDumpLog, true) => Box::new(DumpLogText::new(Iteration::Shallow)),
+        (DumpFormat::KafkaDumpLog, _) => Box::new(DumpLogText::new()),
         (DumpFormat::KafkaFormatter, false) => Box::new(FormatterJson::new()),
         (DumpFormat::KafkaFormatter, true) => {
             bail!("Kafka's formatters show no batches; use another --format with --batches")
@@ -174,8 +173,7 @@ impl Dump<'_> {
             return Ok(Outcome::Clean);
         }
         let n = self.faults;
-        self.context
-            .note(&format!("{n} faults: each stands in the output at its place (look for \"fault\" and \"hole\")"));
+        self.context.note(&format!("{n} faults: {}", self.render.where_faults_stand()));
         Ok(Outcome::Findings)
     }
 
@@ -209,6 +207,7 @@ impl Visitor for Dump<'_> {
     fn segment(&mut self, segment: &Segment) -> io::Result<Step> {
         self.site.segment = segment.name().to_owned();
         self.site.path = segment.path().display().to_string();
+        self.site.length = segment.len();
         self.render.segment(&self.site);
         Ok(if self.left == 0 { Step::Stop } else { Step::On })
     }

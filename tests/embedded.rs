@@ -6,7 +6,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use grouplog::json::{Json, Odd};
+use grouplog::json::{Json, Style};
 use grouplog::schema::embedded::consumer::{dump_tool_assignment, dump_tool_subscription};
 use grouplog::schema::embedded::streams_commit::commit_metadata;
 use grouplog::schema::embedded::{Payload, member_assignment, member_subscription};

@@ -4,7 +4,7 @@ use super::streams_commit::commit_metadata;
 use super::*;
 use crate::bytes::Cursor;
 use crate::fault::FaultKind;
-use crate::json::Odd;
+use crate::json::Style;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
@@ -54,7 +54,7 @@ impl Made {
 }
 
 fn shown(payload: &Payload<'_>) -> String {
-    let mut json = Json::new(Odd::Escape);
+    let mut json = Json::new(Style::Lossless);
     payload.json(&mut json);
     let text = String::from_utf8(json.bytes().to_vec()).unwrap();
     serde_json::from_str::<serde_json::Value>(&text).unwrap();
@@ -262,7 +262,7 @@ fn read_as_everything(bytes: &[u8]) {
             shown(&member_assignment(protocol_type.as_bytes(), protocol, bytes));
         }
     }
-    let mut json = Json::new(Odd::Escape);
+    let mut json = Json::new(Style::Lossless);
     consumer::dump_tool_subscription(bytes, &mut json);
     consumer::dump_tool_assignment(bytes, &mut json);
     commit_metadata(bytes);

@@ -143,9 +143,17 @@ impl<'a> Batch<'a> {
     /// magic is none. That the length field agrees with the number of bytes is not checked.
     #[inline(always)]
     pub fn new(bytes: &'a [u8], position: u64) -> Option<Batch<'a>> {
-        match (bytes.first_chunk::<HEADER_LENGTH>(), bytes.get(MAGIC_AT)) {
-            (Some(head), Some(2)) => Some(Batch { bytes, position, header: Header::magic2(head, bytes.len() as u64) }),
-            _ => Batch::legacy(bytes, position),
+        Batch::magic2(bytes, position).or_else(|| Batch::legacy(bytes, position))
+    }
+
+    /// As [`Batch::new`], of magic 2 only.
+    #[inline(always)]
+    pub(super) fn magic2(bytes: &'a [u8], position: u64) -> Option<Batch<'a>> {
+        match bytes.first_chunk::<HEADER_LENGTH>() {
+            Some(head) if head[MAGIC_AT] == 2 => {
+                Some(Batch { bytes, position, header: Header::magic2(head, bytes.len() as u64) })
+            }
+            _ => None,
         }
     }
 

@@ -108,24 +108,24 @@ impl Inventory {
             times: Times::NONE,
             holes: Count::default(),
         };
-        for span in segment.heads() {
+        let mut spans = segment.heads();
+        while let Some(span) = spans.next() {
             match span {
                 Span::Batch(batch) => {
-                    let header = batch.header();
                     if sum.last_offset.is_none() {
-                        sum.first_offset = Some(batch.first_offset(inflater).unwrap_or(header.base_offset));
+                        sum.first_offset = Some(batch.first_offset(inflater).unwrap_or(batch.header().base_offset));
                     }
-                    sum.last_offset = Some(header.last_offset);
-                    sum.batches.add(header.length);
-                    sum.times.add(header);
-                    self.batch(header);
-                    if sum.batches.number.is_multiple_of(4096) {
-                        at(batch.position());
-                    }
+                    self.batch(batch.header(), &mut sum);
                 }
                 Span::Hole(hole) => {
                     sum.holes.add(hole.length);
                     self.hole(segment, hole);
+                }
+            }
+            while let Some(batch) = spans.next_plain() {
+                self.batch(batch.header(), &mut sum);
+                if sum.batches.number.is_multiple_of(4096) {
+                    at(batch.position());
                 }
             }
         }
@@ -133,7 +133,10 @@ impl Inventory {
     }
 
     #[inline(always)]
-    fn batch(&mut self, header: &Header) {
+    fn batch(&mut self, header: &Header, sum: &mut SegmentSum) {
+        sum.last_offset = Some(header.last_offset);
+        sum.batches.add(header.length);
+        sum.times.add(header);
         let attributes = (header.attributes & 0x7f) as usize;
         let by_attributes = self.counts.get_mut(usize::from(header.magic));
         if let Some(count) = by_attributes.and_then(|counts| counts.get_mut(attributes)) {
@@ -144,7 +147,7 @@ impl Inventory {
         self.data += u64::from(header.count != 0 && !header.control);
         self.uncounted += u64::from(header.count < 0);
         if header.partition_leader_epoch != self.epoch {
-            self.new_epoch(header);
+            self.new_epoch(header.partition_leader_epoch, header.base_offset);
         }
         if header.producer_id >= 0 {
             self.producers.add(header.producer_id, header.length);
@@ -152,10 +155,10 @@ impl Inventory {
     }
 
     #[cold]
-    fn new_epoch(&mut self, header: &Header) {
-        self.epoch = header.partition_leader_epoch;
-        if self.epoch >= 0 && self.epochs.len() < MOST_EPOCHS {
-            self.epochs.push(EpochStart { epoch: self.epoch, start_offset: header.base_offset });
+    fn new_epoch(&mut self, epoch: i32, start_offset: i64) {
+        self.epoch = epoch;
+        if epoch >= 0 && self.epochs.len() < MOST_EPOCHS {
+            self.epochs.push(EpochStart { epoch, start_offset });
         }
     }
 

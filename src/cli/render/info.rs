@@ -324,8 +324,7 @@ fn log_dir_words(log_dir: &LogDirFiles) -> String {
         (Lock::Held { pid: None }, _) => "a broker is running on it".to_owned(),
         (_, true) => "its broker stopped cleanly".to_owned(),
         (Lock::Free | Lock::NoFile, false) => {
-            "no broker runs on it here, and none left a mark of a clean stop (killed, or copied while it ran)"
-                .to_owned()
+            "no broker runs on it here, no mark of a clean stop (killed, or copied while it ran)".to_owned()
         }
         (Lock::Unknown, false) => "no mark of a clean stop; whether a broker runs on it cannot be told".to_owned(),
     });

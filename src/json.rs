@@ -16,17 +16,26 @@ pub enum Style {
     Kafka,
 }
 
+/// Room that is always there behind the text, so that small pieces of fixed size are written without asking.
+const SLACK: usize = 64;
+
 /// A growing piece of JSON text.
+///
+/// The buffer is kept filled to its whole length, and what is written counted apart: then a piece is one check and one
+/// copy of a size that the compiler mostly knows.
 #[derive(Debug, Default)]
 pub struct Json {
     out: Vec<u8>,
+    len: usize,
     style: Style,
+    /// The topic id written last, and its text: neighbours are mostly alike.
+    last_uuid: ([u8; 16], [u8; 24]),
 }
 
 impl Json {
     /// An empty buffer.
     pub fn new(style: Style) -> Self {
-        Json { out: Vec::with_capacity(1 << 17), style }
+        Json { out: vec![0; 1 << 12], style, ..Json::default() }
     }
 
     /// Whose JSON this is.
@@ -35,45 +44,120 @@ impl Json {
     }
 
     /// What has been written so far.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.out
-    }
-
-    /// The buffer itself, for text that is not JSON.
-    pub fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.out
+        self.out.get(..self.len).unwrap_or_default()
     }
 
     /// Forgets what has been written, and keeps the room.
+    #[inline]
     pub fn clear(&mut self) {
-        self.out.clear();
+        self.len = 0;
+    }
+
+    /// Forgets what has been written behind the first `len` bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    #[inline]
+    fn need(&mut self, more: usize) {
+        if self.out.len() < self.len + more + SLACK {
+            self.grow(more);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) {
+        self.out.resize((self.out.len() * 2).max(self.len + more + SLACK), 0);
+    }
+
+    /// Bytes as they stand: text that is not JSON, or is already.
+    #[inline]
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.need(bytes.len());
+        // The room is there, so this always copies.
+        if let Some(room) = self.out.get_mut(self.len..self.len + bytes.len()) {
+            room.copy_from_slice(bytes);
+        }
+        self.len += bytes.len();
     }
 
     /// Text as it stands: punctuation and field names.
-    #[inline]
+    #[inline(always)]
     pub fn raw(&mut self, text: &str) {
-        self.out.extend_from_slice(text.as_bytes());
+        self.extend(text.as_bytes());
     }
 
     /// What another piece holds.
     #[inline]
     pub fn append(&mut self, other: &Json) {
-        self.out.extend_from_slice(&other.out);
+        self.extend(other.bytes());
+    }
+
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.extend(&[byte]);
     }
 
     /// Closes an object or array whose every member was followed by a comma.
     #[inline]
     pub fn close(&mut self, bracket: u8) {
-        match self.out.last_mut() {
-            Some(last) if *last == b',' => *last = bracket,
-            _ => self.out.push(bracket),
+        match self.out.get_mut(self.len.wrapping_sub(1)) {
+            Some(last) if *last == b',' && self.len > 0 => *last = bracket,
+            _ => self.push(bracket),
         }
     }
 
     /// An integer.
     #[inline]
-    pub fn int(&mut self, n: impl itoa::Integer) {
-        self.out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+    pub fn int(&mut self, n: impl Into<Int>) {
+        let Int(negative, magnitude) = n.into();
+        if negative {
+            self.push(b'-');
+        }
+        self.digits(magnitude);
+    }
+
+    #[inline]
+    fn digits(&mut self, n: u64) {
+        const EIGHT: u64 = 100_000_000;
+        if n < 10 {
+            self.push(b'0' + n as u8);
+        } else if n < EIGHT {
+            self.leading_digits(n);
+        } else if n < EIGHT * EIGHT {
+            self.leading_digits(n / EIGHT);
+            self.eight_digits(n % EIGHT);
+        } else {
+            self.leading_digits(n / EIGHT / EIGHT);
+            self.eight_digits(n / EIGHT % EIGHT);
+            self.eight_digits(n % EIGHT);
+        }
+    }
+
+    /// A number below 10^8, without zeros in front.
+    #[inline(always)]
+    fn leading_digits(&mut self, n: u64) {
+        let values = digit_values(n);
+        let zeros = (values.trailing_zeros() / 8).min(7);
+        self.eight_bytes((values | ZEROS) >> (8 * zeros), 8 - zeros as usize);
+    }
+
+    /// A number below 10^8 with zeros in front.
+    #[inline(always)]
+    fn eight_digits(&mut self, n: u64) {
+        self.eight_bytes(digit_values(n) | ZEROS, 8);
+    }
+
+    /// The first `len` of eight bytes.
+    #[inline(always)]
+    fn eight_bytes(&mut self, bytes: u64, len: usize) {
+        self.need(8);
+        if let Some(room) = self.out.get_mut(self.len..self.len + 8) {
+            room.copy_from_slice(&bytes.to_le_bytes());
+        }
+        self.len += len;
     }
 
     /// `true` or `false`.
@@ -85,34 +169,37 @@ impl Json {
     /// A string in quotes.
     #[inline]
     pub fn string(&mut self, text: &[u8]) {
-        self.out.push(b'"');
+        self.push(b'"');
         if is_plain(text) {
-            self.out.extend_from_slice(text);
+            self.extend(text);
         } else {
             self.escaped(text);
         }
-        self.out.push(b'"');
+        self.push(b'"');
     }
 
     /// Padded standard base64, in quotes.
     pub fn base64(&mut self, bytes: &[u8]) {
-        self.encoded(&STANDARD, bytes);
+        self.push(b'"');
+        let most = bytes.len().div_ceil(3) * 4;
+        self.need(most);
+        let room = self.out.get_mut(self.len..self.len + most).unwrap_or_default();
+        // The room is the padded length, so it always fits.
+        self.len += STANDARD.encode_slice(bytes, room).unwrap_or(0);
+        self.push(b'"');
     }
 
     /// A topic id as Kafka prints it: 22 characters of URL-safe base64 without padding, in quotes.
+    #[inline]
     pub fn uuid(&mut self, id: &[u8; 16]) {
-        self.encoded(&URL_SAFE_NO_PAD, id);
-    }
-
-    fn encoded(&mut self, engine: &impl Engine, bytes: &[u8]) {
-        self.out.push(b'"');
-        let start = self.out.len();
-        self.out.resize(start + bytes.len().div_ceil(3) * 4, 0);
-        let room = self.out.get_mut(start..).unwrap_or_default();
-        // The room is the padded length, so it always fits.
-        let written = engine.encode_slice(bytes, room).unwrap_or(0);
-        self.out.truncate(start + written);
-        self.out.push(b'"');
+        if self.last_uuid.0 != *id || self.last_uuid.1[0] == 0 {
+            let mut text = [b'"'; 24];
+            // 16 bytes make 22 characters.
+            let _ = URL_SAFE_NO_PAD.encode_slice(id, text.get_mut(1..23).unwrap_or_default());
+            self.last_uuid = (*id, text);
+        }
+        let text = self.last_uuid.1;
+        self.extend(&text);
     }
 
     #[cold]
@@ -123,7 +210,7 @@ impl Json {
                     Some((last, plain)) if *last < b' ' || *last == b'"' || *last == b'\\' => (plain, Some(*last)),
                     _ => (part.as_bytes(), None),
                 };
-                self.out.extend_from_slice(plain);
+                self.extend(plain);
                 if let Some(byte) = last {
                     self.escape(byte);
                 }
@@ -152,6 +239,45 @@ impl Json {
     }
 }
 
+/// An integer as sign and magnitude.
+#[derive(Debug, Clone, Copy)]
+pub struct Int(bool, u64);
+
+macro_rules! ints {
+    (signed $($signed:ident)+; unsigned $($unsigned:ident)+) => {
+        $(impl From<$signed> for Int {
+            #[inline]
+            fn from(n: $signed) -> Int {
+                Int(n < 0, (n as i64).unsigned_abs())
+            }
+        })+
+        $(impl From<$unsigned> for Int {
+            #[inline]
+            fn from(n: $unsigned) -> Int {
+                Int(false, n as u64)
+            }
+        })+
+    };
+}
+ints!(signed i8 i16 i32 i64; unsigned u8 u16 u32 u64 usize);
+
+/// Eight times the digit zero.
+const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+
+/// The eight decimal digits of a number below 10^8 as values 0 to 9, the first in the lowest byte: divisions by 10000,
+/// 100 and 10 in all lanes of a word at once.
+#[inline(always)]
+fn digit_values(n: u64) -> u64 {
+    // Two lanes of 32 bits, each below 10000.
+    let fours = (n / 10_000) | ((n % 10_000) << 32);
+    // Four lanes of 16 bits, each below 100: x * 5243 >> 19 is x / 100 for x below 10000.
+    let hundreds = ((fours * 5243) >> 19) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | ((fours - hundreds * 100) << 16);
+    // Eight lanes of 8 bits, each below 10: x * 103 >> 10 is x / 10 for x below 100.
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((pairs - tens * 10) << 8)
+}
+
 /// Whether text can stand in a JSON string as it is: ASCII, no control character, no quote, no backslash.
 #[inline]
 pub fn is_plain(text: &[u8]) -> bool {
@@ -165,10 +291,13 @@ pub fn is_plain(text: &[u8]) -> bool {
         (x | control | quote | backslash) & HIGHS
     };
     let (words, rest) = text.as_chunks::<8>();
-    if words.iter().fold(0, |acc, word| acc | odd(u64::from_ne_bytes(*word))) != 0 {
-        return false;
-    }
-    rest.iter().all(|&b| (0x20..0x80).contains(&b) && b != b'"' && b != b'\\')
+    let in_words = words.iter().fold(0, |acc, word| acc | odd(u64::from_ne_bytes(*word)));
+    // The last eight bytes again, if there are as many, in place of a loop over what is left.
+    let in_rest = match text.last_chunk::<8>() {
+        Some(last) => odd(u64::from_ne_bytes(*last)),
+        None => odd(rest.iter().fold(0x2020_2020_2020_2020, |word, &byte| (word << 8) | u64::from(byte))),
+    };
+    in_words | in_rest == 0
 }
 
 #[cfg(test)]
@@ -199,6 +328,18 @@ mod tests {
         fn plain_is_what_needs_no_escape(bytes in proptest::collection::vec(0u8..=255, 0..40)) {
             let plain = bytes.iter().all(|&b| (0x20..0x80).contains(&b) && b != b'"' && b != b'\\');
             prop_assert_eq!(is_plain(&bytes), plain);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn integers_are_those_of_the_crate(n in any::<i64>(), shift in 0u32..64) {
+            let mut json = Json::default();
+            json.int(n >> shift);
+            json.int((n as u64) >> shift);
+            json.int((n >> shift) as i16);
+            let oracle = format!("{}{}{}", n >> shift, (n as u64) >> shift, (n >> shift) as i16);
+            prop_assert_eq!(json.bytes(), oracle.as_bytes());
         }
     }
 

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn text(write: impl FnOnce(&mut Json)) -> String {
-    let mut json = Json::new(Odd::Replace);
+    let mut json = Json::new(Style::Kafka);
     write(&mut json);
     String::from_utf8(json.bytes().to_vec()).unwrap()
 }

@@ -7,14 +7,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use grouplog::json::{Json, Odd};
+use grouplog::json::{Json, Style};
 use grouplog::schema::embedded::consumer::{dump_tool_assignment, dump_tool_subscription};
 use grouplog::schema::embedded::streams_commit::commit_metadata;
 use grouplog::schema::embedded::{Payload, member_assignment, member_subscription};
 use serde_json::{Value, json};
 
 fn text(write: impl FnOnce(&mut Json)) -> String {
-    let mut json = Json::new(Odd::Replace);
+    let mut json = Json::new(Style::Kafka);
     write(&mut json);
     String::from_utf8(json.bytes().to_vec()).unwrap()
 }

@@ -58,6 +58,32 @@ fn values_come_back() {
 }
 
 #[test]
+fn shown_at_once_or_decoded_first_is_the_same() {
+    let (mut at_once, mut decoded) = (Json::new(Style::Lossless), Json::new(Style::Lossless));
+    for (record_type, value) in samples() {
+        let mut bytes = encoded(&value);
+        for cut in [0, 1, bytes.len() / 2] {
+            bytes.truncate(bytes.len() - cut);
+            at_once.clear();
+            decoded.clear();
+            let shown = record_type.transcode_value(&bytes, &mut at_once);
+            match record_type.decode_value(&bytes) {
+                Ok(value) => {
+                    value.data.json(&mut decoded, value.version);
+                    let shown = shown.unwrap();
+                    assert_eq!(
+                        (shown.version, shown.whose, shown.trailing),
+                        (value.version, value.whose, value.trailing)
+                    );
+                }
+                Err(fault) => assert_eq!(shown, Err(fault)),
+            }
+            assert_eq!(String::from_utf8_lossy(at_once.bytes()), String::from_utf8_lossy(decoded.bytes()));
+        }
+    }
+}
+
+#[test]
 fn a_cut_value_is_a_fault() {
     for (record_type, value) in samples().step_by(7) {
         let bytes = encoded(&value);

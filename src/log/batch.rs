@@ -10,6 +10,10 @@ use crate::fault::{Fault, FaultKind};
 
 /// Bytes of a magic 2 header, from the base offset to the record count.
 pub const HEADER_LENGTH: usize = 61;
+/// Bytes of the shortest message of magic 0: offset, size, CRC, magic, attributes, two lengths.
+const SMALLEST_MESSAGE_0: usize = 26;
+/// Bytes of the shortest message of magic 1: that, and a timestamp.
+const SMALLEST_MESSAGE_1: usize = 34;
 /// Bytes of the base offset and the length field, which the length does not count.
 pub const PREFIX_LENGTH: usize = 12;
 /// Where the magic byte stands, in all magics.
@@ -118,24 +122,66 @@ impl Header {
             control: attributes & 0x20 != 0,
         }
     }
+
+    #[inline(always)]
+    fn message<const N: usize>(head: &[u8; N], length: u64, timestamp: i64) -> Header {
+        let offset = be_i64(head, 0);
+        let [.., magic, attributes] = be_i32(head, 14).to_be_bytes();
+        let codec = legacy::codec(attributes as i8);
+        Header {
+            magic,
+            base_offset: offset,
+            last_offset: offset,
+            length,
+            partition_leader_epoch: -1,
+            crc: be_i32(head, 12) as u32,
+            attributes: i16::from(attributes as i8),
+            codec,
+            timestamp_type: match (magic, attributes & 8) {
+                (0, _) => TimestampType::None,
+                (_, 0) => TimestampType::CreateTime,
+                _ => TimestampType::LogAppendTime,
+            },
+            base_timestamp: timestamp,
+            max_timestamp: timestamp,
+            delete_horizon_ms: None,
+            producer_id: -1,
+            producer_epoch: -1,
+            base_sequence: -1,
+            count: if codec == Codec::None { 1 } else { -1 },
+            transactional: false,
+            control: false,
+        }
+    }
 }
 
 #[inline(always)]
-fn be_i64(head: &[u8; HEADER_LENGTH], at: usize) -> i64 {
+fn be_i64<const N: usize>(head: &[u8; N], at: usize) -> i64 {
     head.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| i64::from_be_bytes(*chunk))
 }
 
 #[inline(always)]
-fn be_i32(head: &[u8; HEADER_LENGTH], at: usize) -> i32 {
+fn be_i32<const N: usize>(head: &[u8; N], at: usize) -> i32 {
     head.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| i32::from_be_bytes(*chunk))
 }
 
 /// A batch whose frame holds. Its CRC and its records are looked at when asked for.
+///
+/// Small, so that it is handed on in registers; the header is read where it is asked for. For that to cost nothing
+/// where few fields are wanted, no function that reads it may be called out of line with a pointer to it.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
     bytes: &'a [u8],
+    head: Head<'a>,
     position: u64,
-    header: Header,
+}
+
+/// The first bytes of a batch, as many as its magic has in its head.
+#[derive(Debug, Clone, Copy)]
+enum Head<'a> {
+    Magic2(&'a [u8; HEADER_LENGTH]),
+    Magic1(&'a [u8; SMALLEST_MESSAGE_1]),
+    Magic0(&'a [u8; SMALLEST_MESSAGE_0]),
 }
 
 impl<'a> Batch<'a> {
@@ -143,23 +189,15 @@ impl<'a> Batch<'a> {
     /// magic is none. That the length field agrees with the number of bytes is not checked.
     #[inline(always)]
     pub fn new(bytes: &'a [u8], position: u64) -> Option<Batch<'a>> {
-        Batch::magic2(bytes, position).or_else(|| Batch::legacy(bytes, position))
-    }
-
-    /// As [`Batch::new`], of magic 2 only.
-    #[inline(always)]
-    pub(super) fn magic2(bytes: &'a [u8], position: u64) -> Option<Batch<'a>> {
-        match bytes.first_chunk::<HEADER_LENGTH>() {
-            Some(head) if head[MAGIC_AT] == 2 => {
-                Some(Batch { bytes, position, header: Header::magic2(head, bytes.len() as u64) })
-            }
-            _ => None,
-        }
-    }
-
-    #[cold]
-    fn legacy(bytes: &'a [u8], position: u64) -> Option<Batch<'a>> {
-        Some(Batch { bytes, position, header: legacy::header(bytes)? })
+        let head = match bytes.first_chunk::<HEADER_LENGTH>() {
+            Some(head) if head[MAGIC_AT] == 2 => Head::Magic2(head),
+            _ => match bytes.get(MAGIC_AT) {
+                Some(1) => Head::Magic1(bytes.first_chunk()?),
+                Some(0) => Head::Magic0(bytes.first_chunk()?),
+                _ => return None,
+            },
+        };
+        Some(Batch { bytes, head, position })
     }
 
     /// Where the batch begins in its segment file, in bytes.
@@ -181,27 +219,32 @@ impl<'a> Batch<'a> {
         self.bytes
     }
 
-    /// What its head says.
-    #[inline]
-    pub fn header(&self) -> &Header {
-        &self.header
+    /// What its head says. What is not looked at is not read.
+    #[inline(always)]
+    pub fn header(&self) -> Header {
+        let length = self.bytes.len() as u64;
+        match self.head {
+            Head::Magic2(head) => Header::magic2(head, length),
+            Head::Magic1(head) => Header::message(head, length, be_i64(head, 18)),
+            Head::Magic0(head) => Header::message(head, length, -1),
+        }
     }
 
     /// The records as stored, perhaps compressed: what follows the head. For a magic 0 or 1 message, the message
     /// itself with its offset.
     #[inline]
     pub fn body(&self) -> &'a [u8] {
-        match self.header.magic {
-            2 => self.bytes.get(HEADER_LENGTH..).unwrap_or_default(),
+        match self.head {
+            Head::Magic2(_) => self.bytes.get(HEADER_LENGTH..).unwrap_or_default(),
             _ => self.bytes,
         }
     }
 
     /// The CRC of the bytes: CRC-32C from byte 21 on in magic 2, CRC-32 from byte 16 on before.
-    #[inline]
+    #[inline(always)]
     pub fn crc_computed(&self) -> u32 {
-        match self.header.magic {
-            2 => crc32c::crc32c(self.bytes.get(CRC_FROM..).unwrap_or_default()),
+        match self.head {
+            Head::Magic2(_) => crc32c::crc32c(self.bytes.get(CRC_FROM..).unwrap_or_default()),
             _ => crc32fast::hash(self.bytes.get(MAGIC_AT..).unwrap_or_default()),
         }
     }
@@ -210,9 +253,9 @@ impl<'a> Batch<'a> {
     ///
     /// # Errors
     /// [`FaultKind::CrcMismatch`].
-    #[inline]
+    #[inline(always)]
     pub fn check_crc(&self) -> Result<(), FaultKind> {
-        let (stored, computed) = (self.header.crc, self.crc_computed());
+        let (stored, computed) = (self.header().crc, self.crc_computed());
         if stored == computed { Ok(()) } else { Err(FaultKind::CrcMismatch { stored, computed }) }
     }
 
@@ -222,9 +265,9 @@ impl<'a> Batch<'a> {
     where
         'a: 's,
     {
-        match (self.header.magic, self.header.codec) {
-            (2, Codec::None) => Records::plain(self),
-            (2, _) => Records::inflated(self, inflater),
+        match self.head {
+            Head::Magic2(head) if head[22] & 7 == 0 => Records::plain(self),
+            Head::Magic2(_) => Records::inflated(self, inflater),
             _ => legacy::records(self, inflater),
         }
     }
@@ -234,16 +277,17 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// If such a wrapper does not inflate to messages.
     pub fn first_offset(&self, inflater: &mut Inflater) -> Result<i64, Fault> {
-        if self.header.magic == 2 || self.header.codec == Codec::None {
-            return Ok(self.header.base_offset);
+        let header = self.header();
+        if header.magic == 2 || header.codec == Codec::None {
+            return Ok(header.base_offset);
         }
         let mut records = self.records(inflater);
         match records.next() {
             Some(Ok(record)) => Ok(record.offset),
-            Some(Err(bad)) => bad.offset.ok_or(bad.fault),
+            Some(Err(bad)) => bad.offset.ok_or_else(|| bad.fault.clone()),
             None => match records.fault() {
                 Some(fault) => Err(fault.clone()),
-                None => Ok(self.header.base_offset),
+                None => Ok(header.base_offset),
             },
         }
     }
@@ -251,18 +295,8 @@ impl<'a> Batch<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ALL, GV7, GV9, GV10, GV11, GV12, hex};
+    use super::super::tests::{GV7, GV9, GV10, GV11, GV12, hex};
     use super::*;
-
-    #[test]
-    fn every_vector_is_one_sound_batch() {
-        for text in ALL {
-            let bytes = hex(text);
-            let batch = Batch::new(&bytes, 0).unwrap();
-            assert_eq!(batch.check_crc(), Ok(()), "{text}");
-            assert!(batch.records(&mut Inflater::new()).all(|record| record.is_ok()), "{text}");
-        }
-    }
 
     #[test]
     fn a_transactional_batch() {

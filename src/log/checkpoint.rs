@@ -186,3 +186,52 @@ pub fn meta_properties(bytes: &[u8]) -> MetaProperties {
     }
     meta
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sound_checkpoint() {
+        let file = partition_offsets(b"0\n2\n__consumer_offsets 3 17\norders 0 -1\n");
+        assert_eq!(file.oddities, []);
+        assert_eq!(file.offset("__consumer_offsets", 3), Some(17));
+        assert_eq!(file.offset("__consumer_offsets", 4), None);
+    }
+
+    #[test]
+    fn odd_checkpoints_give_what_they_can() {
+        let odd = |bytes: &[u8]| {
+            let file = partition_offsets(bytes);
+            (file.entries.len(), file.oddities)
+        };
+        assert_eq!(odd(b""), (0, vec![Oddity::Empty]));
+        assert_eq!(odd(b"0\n0\n"), (0, vec![]));
+        assert_eq!(odd(b"0\n3\na 0 1\n"), (1, vec![Oddity::Count { says: 3, found: 1 }]));
+        assert_eq!(odd(b"1\n1\na 0 1\n"), (1, vec![Oddity::Version(1)]));
+        assert_eq!(odd(b"0\n2\na 0 1\na 0 2\n"), (2, vec![Oddity::Repeated(4)]));
+        assert_eq!(
+            odd(b"0\n2\na 0 1\na 1"),
+            (1, vec![Oddity::Line(4), Oddity::Count { says: 2, found: 1 }, Oddity::NoLineEnd])
+        );
+        assert_eq!(odd(&[0xff, 0, 3]).1, [Oddity::NoVersion, Oddity::NoCount, Oddity::NoLineEnd]);
+        assert_eq!(partition_offsets(b"0\n2\na 0 1\na 0 2\n").offset("a", 0), Some(2));
+    }
+
+    #[test]
+    fn epochs() {
+        let file = leader_epochs(b"0\n2\n0 0\n3 120\n");
+        assert_eq!(file.oddities, []);
+        assert_eq!(file.entries.last(), Some(&EpochStart { epoch: 3, start_offset: 120 }));
+    }
+
+    #[test]
+    fn ids_and_properties() {
+        let id = topic_id(b"version: 0\ntopic_id: 00YQRhQSSde_UAyBnyxN9g").unwrap();
+        assert_eq!(id[..2], [0xd3, 0x46]);
+        assert_eq!(topic_id(b"version: 0\ntopic_id: short"), None);
+        assert_eq!(topic_id(b""), None);
+        let meta = meta_properties(b"#\n#Sun\nnode.id=1\ndirectory.id=sB1i\nversion=1\ncluster.id=wwE4\n");
+        assert_eq!((meta.node_id, meta.version, meta.cluster_id.as_deref()), (Some(1), Some(1), Some("wwE4")));
+    }
+}

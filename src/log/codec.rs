@@ -219,3 +219,216 @@ impl Scratch {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Dice;
+    use super::*;
+    use std::io::Write;
+    use twox_hash::XxHash32;
+
+    fn gzip(data: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::GzBuilder::new()
+            .filename("a")
+            .comment("b")
+            .extra(b"xyz".to_vec())
+            .write(Vec::new(), Default::default());
+        encoder.write_all(data).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn snappy(data: &[u8]) -> Vec<u8> {
+        snap::raw::Encoder::new().compress_vec(data).unwrap()
+    }
+
+    fn xerial(data: &[u8]) -> Vec<u8> {
+        let mut out = [&b"\x82SNAPPY\0"[..], &1i32.to_be_bytes(), &1i32.to_le_bytes()].concat();
+        for block in data.chunks(32 << 10) {
+            let block = snappy(block);
+            out.extend_from_slice(&(block.len() as u32).to_be_bytes());
+            out.extend_from_slice(&block);
+        }
+        out
+    }
+
+    fn lz4(data: &[u8], linked: bool, checksums: bool) -> Vec<u8> {
+        use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
+        let info = FrameInfo::new()
+            .block_size(BlockSize::Max64KB)
+            .block_mode(if linked { BlockMode::Linked } else { BlockMode::Independent })
+            .block_checksums(checksums)
+            .content_checksum(checksums)
+            .content_size(checksums.then_some(data.len() as u64));
+        let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+        encoder.write_all(data).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// As brokers write it in magic 0: the header checksum over the frame magic too.
+    fn lz4_of_magic_0(data: &[u8]) -> Vec<u8> {
+        let mut frame = lz4(data, false, false);
+        frame[6] = (XxHash32::oneshot(0, &frame[..6]) >> 8) as u8;
+        frame
+    }
+
+    fn zstd_streamed(data: &[u8]) -> Vec<u8> {
+        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
+        for piece in data.chunks(1000) {
+            encoder.write_all(piece).unwrap();
+            encoder.flush().unwrap();
+        }
+        encoder.finish().unwrap()
+    }
+
+    type Case = (&'static str, Codec, Vec<u8>);
+
+    fn cases(data: &[u8]) -> Vec<Case> {
+        vec![
+            ("gzip", Codec::Gzip, gzip(data)),
+            ("gzip members", Codec::Gzip, [gzip(&data[..data.len() / 3]), gzip(&data[data.len() / 3..])].concat()),
+            ("snappy", Codec::Snappy, snappy(data)),
+            ("xerial", Codec::Snappy, xerial(data)),
+            ("lz4", Codec::Lz4, lz4(data, false, false)),
+            ("lz4 linked", Codec::Lz4, lz4(data, true, false)),
+            ("lz4 checksums", Codec::Lz4, lz4(data, true, true)),
+            (
+                "lz4 frames",
+                Codec::Lz4,
+                [lz4(&data[..data.len() / 2], true, true), lz4(&data[data.len() / 2..], true, true)].concat(),
+            ),
+            ("lz4 of magic 0", Codec::Lz4, lz4_of_magic_0(data)),
+            ("zstd", Codec::Zstd, zstd::bulk::compress(data, 1).unwrap()),
+            ("zstd without size", Codec::Zstd, zstd_streamed(data)),
+            (
+                "zstd frames",
+                Codec::Zstd,
+                [zstd_streamed(&data[..data.len() / 2]), zstd_streamed(&data[data.len() / 2..])].concat(),
+            ),
+        ]
+    }
+
+    /// Compressible, but not all the same.
+    fn data(length: usize) -> Vec<u8> {
+        let mut dice = Dice(7);
+        let words: Vec<Vec<u8>> =
+            (0..100).map(|_| (0..5 + dice.roll(20)).map(|_| dice.roll(256) as u8).collect()).collect();
+        let mut out = Vec::new();
+        while out.len() < length {
+            out.extend_from_slice(&words[dice.roll(words.len())]);
+        }
+        out.truncate(length);
+        out
+    }
+
+    #[test]
+    fn every_codec_and_framing_comes_back() {
+        let mut inflater = Inflater::new();
+        for length in [1, 100, 5_000, 400_000] {
+            let data = data(length);
+            for (name, codec, body) in cases(&data) {
+                let inflated = inflater.inflate(codec, &body);
+                assert_eq!(inflated.fault, None, "{name} {length}");
+                assert!(inflated.bytes == data, "{name} {length}");
+                assert_eq!(inflated.lz4_checksum_wrong, name == "lz4 of magic 0");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_body_gives_what_came_before() {
+        let data = data(400_000);
+        let mut inflater = Inflater::new();
+        for (name, codec, body) in cases(&data) {
+            for part in 1..10 {
+                let inflated = inflater.inflate(codec, &body[..body.len() * part / 10]);
+                // Two members or frames in a row may be cut exactly between, which does not happen here.
+                assert!(matches!(inflated.fault, Some(FaultKind::Inflate(_))), "{name} {part}: {:?}", inflated.fault);
+                assert!(data.starts_with(inflated.bytes), "{name} {part}");
+            }
+            let half = inflater.inflate(codec, &body[..body.len() / 2]).bytes.len();
+            assert!(half > 100_000 || name == "snappy", "{name}: {half}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_body_is_no_panic() {
+        let data = data(20_000);
+        let mut inflater = Inflater::with_limit(1 << 20);
+        let mut dice = Dice(3);
+        for (_, codec, body) in cases(&data) {
+            for _ in 0..300 {
+                let mut body = body.clone();
+                for _ in 0..=dice.roll(3) {
+                    let at = dice.roll(body.len());
+                    body[at] = dice.roll(256) as u8;
+                }
+                inflater.inflate(codec, &body);
+            }
+            assert!(inflater.inflate(codec, &[]).fault.is_some());
+        }
+        // The damage left nothing behind in the reused contexts.
+        for (name, codec, body) in cases(&data) {
+            assert_eq!(inflater.inflate(codec, &body).bytes, data, "{name}");
+        }
+    }
+
+    #[test]
+    fn checksums_are_checked() {
+        let data = data(1000);
+        let mut inflater = Inflater::new();
+        let broken = |mut body: Vec<u8>, from_end: usize| {
+            let at = body.len() - from_end;
+            body[at] ^= 1;
+            body
+        };
+        for (codec, body) in [
+            (Codec::Gzip, broken(gzip(&data), 8)),
+            (Codec::Gzip, broken(gzip(&data), 1)),
+            (Codec::Lz4, broken(lz4(&data, false, true), 1)),
+        ] {
+            let inflated = inflater.inflate(codec, &body);
+            assert!(inflated.fault.is_some());
+            assert_eq!(inflated.bytes, data);
+        }
+        let mut header = lz4(&data, false, false);
+        header[6] ^= 1;
+        let inflated = inflater.inflate(Codec::Lz4, &header);
+        assert_eq!((inflated.bytes, inflated.lz4_checksum_wrong), (&data[..], false));
+        assert!(inflated.fault.is_some());
+    }
+
+    #[test]
+    fn bombs_stop_at_the_limit() {
+        let zeros = vec![0; 64 << 20];
+        let limit = 1 << 20;
+        let mut inflater = Inflater::with_limit(limit);
+        for (name, codec, body) in cases(&zeros) {
+            let inflated = inflater.inflate(codec, &body);
+            assert_eq!(inflated.fault, Some(FaultKind::InflatedTooLarge(limit as u64)), "{name}");
+            assert!(inflated.bytes.iter().all(|byte| *byte == 0) && inflated.bytes.len() <= limit);
+            assert!(inflater.scratch.buffer.len() <= limit);
+        }
+        // A declared size that no body can reach allocates nothing.
+        let mut inflater = Inflater::new();
+        assert!(inflater.inflate(Codec::Snappy, &[0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0]).fault.is_some());
+        assert!(inflater.scratch.buffer.is_empty());
+    }
+
+    #[test]
+    fn the_limit_itself_is_allowed() {
+        let data = data(100_000);
+        let mut inflater = Inflater::with_limit(data.len());
+        for (name, codec, body) in cases(&data) {
+            let inflated = inflater.inflate(codec, &body);
+            assert_eq!(inflated.fault, None, "{name}");
+            assert_eq!(inflated.bytes.len(), data.len(), "{name}");
+        }
+    }
+
+    #[test]
+    fn unknown_codecs_are_named() {
+        let mut inflater = Inflater::new();
+        assert_eq!(Codec::of_attributes(6), Codec::Unknown(6));
+        assert_eq!(inflater.inflate(Codec::Unknown(6), b"abc").fault, Some(FaultKind::UnknownCodec(6)));
+    }
+}

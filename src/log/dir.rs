@@ -302,7 +302,7 @@ fn covered(swaps: &[SegmentFile]) -> io::Result<Option<(i64, i64)>> {
     let mut to = from;
     for file in swaps {
         let segment = Segment::open(&file.path)?;
-        let last = segment.heads().filter_map(|span| match span {
+        let last = segment.spans().filter_map(|span| match span {
             Span::Batch(batch) => Some(batch.header().last_offset.saturating_add(1)),
             Span::Hole(_) => None,
         });

@@ -4,6 +4,7 @@
 
 use super::batch::Batch;
 use super::frame::{Shape, shape};
+use super::scan::Span;
 use super::segment::Segment;
 
 /// Bytes of an offset index entry: relative offset and position.
@@ -78,7 +79,9 @@ fn read<T, const N: usize>(bytes: &[u8], entry: impl Fn([u8; N]) -> T) -> Index<
 /// is not above it. 0 unless the index names one that holds. An index that lies costs time, not records, as long as
 /// the log's offsets ascend.
 pub fn position_for_offset(segment: &Segment, index: &Index<OffsetEntry>, offset: i64) -> u64 {
-    // Sorted in any healthy file; an unhealthy one is caught below.
+    if !index.entries.is_sorted_by_key(|entry| (entry.offset, entry.position)) {
+        return 0;
+    }
     let end = index.entries.partition_point(|entry| entry.offset <= offset);
     let candidates = index.entries.get(..end).unwrap_or_default();
     // The offset may name the end of an append, or lie in a later message: one entry further back is always enough.
@@ -86,18 +89,24 @@ pub fn position_for_offset(segment: &Segment, index: &Index<OffsetEntry>, offset
 }
 
 /// Where to begin a scan that needs the records from `timestamp` (ms since 1970) on. The time index says up to which
-/// offset all records are older.
+/// offset all records are older, which is believed if the batch with that offset has the time that the entry says.
 pub fn position_for_time(
     segment: &Segment,
     times: &Index<TimeEntry>,
     offsets: &Index<OffsetEntry>,
     timestamp: i64,
 ) -> u64 {
-    let end = times.entries.partition_point(|entry| entry.timestamp < timestamp);
-    match times.entries.get(..end).and_then(|older| older.last()) {
-        Some(entry) => position_for_offset(segment, offsets, entry.offset),
-        None => 0,
+    if !times.entries.is_sorted_by_key(|entry| (entry.timestamp, entry.offset)) {
+        return 0;
     }
+    let end = times.entries.partition_point(|entry| entry.timestamp < timestamp);
+    let Some(entry) = times.entries.get(..end).and_then(|older| older.last()) else { return 0 };
+    let position = position_for_offset(segment, offsets, entry.offset);
+    let holder = segment.spans_from(position).find_map(|span| match span {
+        Span::Batch(batch) if batch.header().last_offset >= entry.offset => Some(batch.header().max_timestamp),
+        _ => None,
+    });
+    if holder == Some(entry.timestamp) { position } else { 0 }
 }
 
 /// Whether a sound batch begins at an entry's position whose offsets agree with the entry, and whose CRC is right.
@@ -112,4 +121,86 @@ fn holds(segment: &Segment, entry: &OffsetEntry, wanted: i64) -> bool {
     };
     let first = batch.header().base_offset;
     first <= entry.offset && first <= wanted && batch.check_crc().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{batch, record};
+    use super::*;
+    use std::io::Write;
+
+    /// A segment of batches with one record each, offsets 100 to 199, all of the same length.
+    fn segment() -> (tempfile::TempDir, Segment, u32) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("00000000000000000100.log");
+        let mut file = std::fs::File::create(&path).unwrap();
+        let batches: Vec<_> = (100..200).map(|offset| batch(offset, 0, 1, &record(0, b"key", b"value"))).collect();
+        file.write_all(&batches.concat()).unwrap();
+        let length = batches[0].len() as u32;
+        (dir, Segment::open(&path).unwrap(), length)
+    }
+
+    fn entries(entries: &[(u32, u32)]) -> Index<OffsetEntry> {
+        let bytes: Vec<u8> = entries.iter().flat_map(|(a, b)| [a.to_be_bytes(), b.to_be_bytes()].concat()).collect();
+        offset_index(&bytes, 100)
+    }
+
+    #[test]
+    fn a_good_hint_is_taken() {
+        let (_dir, segment, length) = segment();
+        let index = entries(&[(20, 20 * length), (40, 40 * length)]);
+        assert_eq!(position_for_offset(&segment, &index, 150), u64::from(40 * length));
+        assert_eq!(position_for_offset(&segment, &index, 140), u64::from(40 * length));
+        assert_eq!(position_for_offset(&segment, &index, 139), u64::from(20 * length));
+        assert_eq!(position_for_offset(&segment, &index, 110), 0);
+    }
+
+    #[test]
+    fn a_bad_hint_is_not() {
+        let (_dir, segment, length) = segment();
+        for bad in [(40, 40 * length + 1), (40, u32::MAX), (40, 60 * length), (40, 100 * length)] {
+            assert_eq!(position_for_offset(&segment, &entries(&[bad]), 150), 0, "{bad:?}");
+            // The one before still helps.
+            let index = entries(&[(20, 20 * length), bad]);
+            assert_eq!(position_for_offset(&segment, &index, 150), u64::from(20 * length));
+        }
+        assert_eq!(position_for_offset(&segment, &entries(&[]), 150), 0);
+    }
+
+    #[test]
+    fn times_lead_to_offsets() {
+        const TIME: i64 = 1_700_000_000_000;
+        let (_dir, segment, length) = segment();
+        let index = entries(&[(20, 20 * length), (40, 40 * length)]);
+        let times = |entries: &[(i64, u32)]| {
+            let bytes: Vec<u8> =
+                entries.iter().flat_map(|(time, n)| [&time.to_be_bytes()[..], &n.to_be_bytes()].concat()).collect();
+            time_index(&bytes, 100)
+        };
+        let from = |times, time| position_for_time(&segment, &times, &index, time);
+        assert_eq!(from(times(&[(TIME, 60)]), TIME), 0);
+        assert_eq!(from(times(&[(TIME, 60)]), TIME + 1), u64::from(40 * length));
+        assert_eq!(from(times(&[(TIME, 30)]), TIME + 1), u64::from(20 * length));
+        // All batches have the same time: these entries lie.
+        assert_eq!(from(times(&[(TIME - 5, 60)]), TIME), 0);
+        assert_eq!(from(times(&[(TIME, 60), (TIME - 5, 30)]), TIME + 1), 0);
+    }
+
+    #[test]
+    fn padding_is_not_entries() {
+        let mut bytes = entry_bytes();
+        bytes.extend([0; 4096]);
+        let index = offset_index(&bytes, 0);
+        assert_eq!((index.entries.len(), index.padding, index.odd_bytes), (2, 4096, 0));
+        bytes.extend([0; 3]);
+        let index = offset_index(&bytes, 0);
+        assert_eq!((index.entries.len(), index.padding, index.odd_bytes), (2, 4099, 0));
+        let cut = offset_index(&entry_bytes()[..13], 0);
+        assert_eq!((cut.entries.len(), cut.odd_bytes), (1, 5));
+        assert_eq!(offset_index(&[], 0).entries, []);
+    }
+
+    fn entry_bytes() -> Vec<u8> {
+        [20u32, 500, 40, 900].iter().flat_map(|n| n.to_be_bytes()).collect()
+    }
 }

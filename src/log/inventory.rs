@@ -108,24 +108,20 @@ impl Inventory {
             times: Times::NONE,
             holes: Count::default(),
         };
-        let mut spans = segment.heads();
-        while let Some(span) = spans.next() {
+        for span in segment.spans() {
             match span {
                 Span::Batch(batch) => {
                     if sum.last_offset.is_none() {
                         sum.first_offset = Some(batch.first_offset(inflater).unwrap_or(batch.header().base_offset));
                     }
-                    self.batch(batch.header(), &mut sum);
+                    self.batch(&batch.header(), &mut sum);
+                    if sum.batches.number.is_multiple_of(4096) {
+                        at(batch.position());
+                    }
                 }
                 Span::Hole(hole) => {
                     sum.holes.add(hole.length);
                     self.hole(segment, hole);
-                }
-            }
-            while let Some(batch) = spans.next_plain() {
-                self.batch(batch.header(), &mut sum);
-                if sum.batches.number.is_multiple_of(4096) {
-                    at(batch.position());
                 }
             }
         }

@@ -4,27 +4,14 @@
 
 use super::batch::{Batch, Header, PREFIX_LENGTH, TimestampType};
 use super::codec::{Codec, Inflater};
-use super::record::{BadRecord, Headers, LegacyFields, Record, Records};
+use super::headers::Headers;
+use super::record::{BadRecord, LegacyFields, Record, Records, Site};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 
 /// The smallest value of the size field: CRC, magic, attributes, two lengths, and in magic 1 a timestamp.
 pub(super) fn smallest_size(magic: u8) -> i32 {
     if magic == 0 { 14 } else { 22 }
-}
-
-/// The set that a body is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Set {
-    /// One message that stands in the file.
-    Plain,
-    /// What was inside a wrapper.
-    Inner {
-        /// What to add to the inner offsets; None if it cannot be known.
-        shift: Option<i64>,
-        /// The one time of all messages, where the broker set it.
-        append_time: Option<i64>,
-    },
 }
 
 /// A message's fields.
@@ -45,48 +32,12 @@ impl Message<'_> {
 }
 
 /// Zstd came with magic 2.
-fn codec(attributes: i8) -> Codec {
+#[inline]
+pub(super) fn codec(attributes: i8) -> Codec {
     match Codec::of_attributes(i16::from(attributes)) {
         Codec::Zstd => Codec::Unknown(4),
         codec => codec,
     }
-}
-
-/// The head of a message, as a batch's. None if the bytes are too short or the magic is neither 0 nor 1.
-pub(super) fn header(bytes: &[u8]) -> Option<Header> {
-    let mut cursor = Cursor::new(bytes);
-    let offset = cursor.i64().ok()?;
-    cursor.i32().ok()?;
-    let crc = cursor.u32().ok()?;
-    let magic = cursor.u8().ok()?;
-    let attributes = cursor.i8().ok()?;
-    let (timestamp, timestamp_type) = match magic {
-        0 => (-1, TimestampType::None),
-        1 if attributes & 8 == 0 => (cursor.i64().ok()?, TimestampType::CreateTime),
-        1 => (cursor.i64().ok()?, TimestampType::LogAppendTime),
-        _ => return None,
-    };
-    let codec = codec(attributes);
-    Some(Header {
-        magic,
-        base_offset: offset,
-        last_offset: offset,
-        length: bytes.len() as u64,
-        partition_leader_epoch: -1,
-        crc,
-        attributes: i16::from(attributes),
-        codec,
-        timestamp_type,
-        base_timestamp: timestamp,
-        max_timestamp: timestamp,
-        delete_horizon_ms: None,
-        producer_id: -1,
-        producer_epoch: -1,
-        base_sequence: -1,
-        count: if codec == Codec::None { 1 } else { -1 },
-        transactional: false,
-        control: false,
-    })
 }
 
 /// Whether the fields of a message fill its size field to the byte: as sure a sign as there is without the CRC.
@@ -140,26 +91,23 @@ fn nullable<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Fault> {
 /// The records of a top-level message: itself, or what its compressed value holds.
 pub(super) fn records<'s>(batch: &Batch<'s>, inflater: &'s mut Inflater) -> Records<'s> {
     let header = batch.header();
-    if header.codec == Codec::None {
-        return Records::message(batch);
-    }
     let position = batch.position();
+    if header.codec == Codec::None {
+        return Records::messages(batch.bytes(), Some(0), None, Site::File(position));
+    }
+    let inside = Site::Inflated(position);
+    let empty = |fault: Fault| Records::messages(&[], Some(0), None, inside).with_fault(Some(fault));
     let value = match parse(batch.bytes()) {
         Ok(message) => message.value,
-        Err((fault, _)) => {
-            let fault = fault.kind.at(position + fault.at);
-            return Records::set(batch, &[], Set::Plain).with_fault(Some(fault));
-        }
+        Err((fault, _)) => return empty(fault.kind.at(position + fault.at)),
     };
-    let Some(value) = value else {
-        return Records::set(batch, &[], Set::Plain).with_fault(Some(FaultKind::UnexpectedNull.at(position)));
-    };
+    let Some(value) = value else { return empty(FaultKind::UnexpectedNull.at(position)) };
     let inflated = inflater.inflate(header.codec, value);
     let append_time = (header.timestamp_type == TimestampType::LogAppendTime).then_some(header.max_timestamp);
-    let shift = shift(header, inflated.bytes, inflated.fault.is_some());
-    let records = Records::set(batch, inflated.bytes, Set::Inner { shift, append_time });
-    let records = records.with_fault(inflated.fault.map(|kind| kind.at(position)));
-    if inflated.lz4_checksum_wrong { records.with_wrong_lz4_checksum() } else { records }
+    let shift = shift(&header, inflated.bytes, inflated.fault.is_some());
+    Records::messages(inflated.bytes, shift, append_time, inside)
+        .with_fault(inflated.fault.map(|kind| kind.at(position)))
+        .with_lz4_checksum_wrong(inflated.lz4_checksum_wrong)
 }
 
 /// What to add to inner offsets. Those of magic 1 count from 0 at the first record the producer sent, and the wrapper
@@ -189,23 +137,23 @@ fn frame<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(frame)
 }
 
-/// The next record of a set. Faults are at the byte within the message. Leaves `rest` behind the message, or empty
-/// where nothing says how long it is.
-pub(super) fn next<'s>(rest: &mut &'s [u8], set: Set, wrapper_offset: i64) -> Result<Record<'s>, BadRecord<'s>> {
+/// The next record of a set, with `shift` added to its offset and perhaps the time of the broker. Faults are at the
+/// byte within the message. Leaves `rest` behind the message, or empty where nothing says how long it is.
+pub(super) fn next<'s>(
+    rest: &mut &'s [u8],
+    shift: Option<i64>,
+    append_time: Option<i64>,
+) -> Result<Record<'s>, Box<BadRecord<'s>>> {
     let raw = *rest;
     let Some(bytes) = frame(rest) else {
         *rest = &[];
         let fault = FaultKind::ShortBuffer { need: declared_length(raw), have: raw.len() as u64 }.at(0);
-        return Err(BadRecord { fault, offset: None, timestamp: None, key: None, value: None, raw });
-    };
-    let (shift, append_time) = match set {
-        Set::Plain => (Some(0), None),
-        Set::Inner { shift, append_time } => (shift, append_time),
+        return Err(Box::new(BadRecord::new(fault, raw)));
     };
     let (message, fault) = match parse(bytes) {
         Ok(message) if message.codec() != Codec::None => (message, Some(FaultKind::NestedWrapper.at(0))),
         Ok(message) if shift.is_none() => {
-            let why = format!("its place before offset {wrapper_offset} is lost with the end of its set");
+            let why = "its offset is lost with the end of the set it is in";
             (message, Some(FaultKind::BadRecord(why.into()).at(0)))
         }
         Ok(message) => (message, None),
@@ -228,18 +176,129 @@ pub(super) fn next<'s>(rest: &mut &'s [u8], set: Set, wrapper_offset: i64) -> Re
             legacy: Some(LegacyFields { magic: message.magic, crc: message.crc }),
             bytes,
         }),
-        (fault, offset) => Err(BadRecord {
+        (fault, offset) => Err(Box::new(BadRecord {
             fault: fault.unwrap_or(FaultKind::NotABatch.at(0)),
             offset,
             timestamp: Some(timestamp),
             key: message.key,
             value: message.value,
             raw: bytes,
-        }),
+        })),
     }
 }
 
 fn declared_length(raw: &[u8]) -> u64 {
     let size = raw.get(8..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| i32::from_be_bytes(*chunk));
     size.max(0) as u64 + PREFIX_LENGTH as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::message;
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(set: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+        encoder.write_all(set).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn inner(offset: i64, magic: u8) -> Vec<u8> {
+        message(offset, magic, 0, Some(b"key"), Some(b"value"))
+    }
+
+    type Item = Result<(i64, i64), (&'static str, Option<i64>)>;
+
+    fn read(bytes: &[u8]) -> (Vec<Item>, Option<&'static str>) {
+        let mut inflater = Inflater::new();
+        let batch = Batch::new(bytes, 0).unwrap();
+        let mut records = batch.records(&mut inflater);
+        let items = records
+            .by_ref()
+            .map(|item| match item {
+                Ok(record) => Ok((record.offset, record.timestamp)),
+                Err(bad) => Err((bad.fault.kind.code(), bad.offset)),
+            })
+            .collect();
+        (items, records.fault().map(|fault| fault.kind.code()))
+    }
+
+    const TIME: i64 = 1_700_000_000_000;
+
+    #[test]
+    fn inner_offsets_of_magic_1_are_relative() {
+        let set = [inner(0, 1), inner(3, 1), inner(4, 1)].concat();
+        let wrapper = message(104, 1, 1, None, Some(&gzip(&set)));
+        assert_eq!(read(&wrapper), (vec![Ok((100, TIME)), Ok((103, TIME)), Ok((104, TIME))], None));
+        let batch = Batch::new(&wrapper, 0).unwrap();
+        assert_eq!((batch.header().base_offset, batch.header().count), (104, -1));
+        assert_eq!(batch.first_offset(&mut Inflater::new()), Ok(100));
+    }
+
+    #[test]
+    fn inner_offsets_of_magic_0_are_absolute() {
+        let set = [inner(100, 0), inner(103, 0), inner(104, 0)].concat();
+        let wrapper = message(104, 0, 1, None, Some(&gzip(&set)));
+        assert_eq!(read(&wrapper), (vec![Ok((100, -1)), Ok((103, -1)), Ok((104, -1))], None));
+    }
+
+    #[test]
+    fn inner_and_outer_magic_can_differ() {
+        let set = [inner(100, 0), inner(104, 0)].concat();
+        let wrapper = message(104, 1, 1, None, Some(&gzip(&set)));
+        assert_eq!(read(&wrapper).0, [Ok((100, -1)), Ok((104, -1))]);
+        let set = [inner(0, 1), inner(1, 1)].concat();
+        let wrapper = message(104, 0, 1, None, Some(&gzip(&set)));
+        assert_eq!(read(&wrapper).0, [Ok((103, TIME)), Ok((104, TIME))]);
+    }
+
+    #[test]
+    fn the_time_of_the_broker_is_the_wrapper_s() {
+        let set = inner(0, 1);
+        let mut wrapper = message(7, 1, 1 | 8, None, Some(&gzip(&set)));
+        wrapper[18..26].copy_from_slice(&5i64.to_be_bytes());
+        assert_eq!(read(&wrapper).0, [Ok((7, 5))]);
+    }
+
+    #[test]
+    fn nesting_is_a_fault() {
+        let nested = message(1, 1, 1, None, Some(&gzip(&inner(0, 1))));
+        let wrapper = message(9, 1, 1, None, Some(&gzip(&[inner(0, 1), nested].concat())));
+        assert_eq!(read(&wrapper), (vec![Ok((8, TIME)), Err(("nested-wrapper", Some(9)))], Some("nested-wrapper")));
+    }
+
+    #[test]
+    fn a_cut_set_has_no_offsets_in_magic_1() {
+        for (magic, expected) in [(0, Ok((100, -1))), (1, Err(("bad-record", None)))] {
+            let set: Vec<u8> = (100..200).flat_map(|offset| inner(offset, magic)).collect();
+            let squeezed = gzip(&set);
+            let wrapper = message(199, magic, 1, None, Some(&squeezed[..squeezed.len() - 20]));
+            let (items, fault) = read(&wrapper);
+            assert_eq!(items.first(), Some(&expected));
+            assert_eq!(fault, Some("inflate-failed"));
+        }
+    }
+
+    #[test]
+    fn odd_wrappers_are_faults() {
+        assert_eq!(read(&message(1, 1, 4, None, Some(b"abc"))), (vec![], Some("unknown-codec")));
+        assert_eq!(read(&message(1, 1, 1, None, None)), (vec![], Some("unexpected-null")));
+        assert_eq!(read(&message(1, 1, 1, None, Some(b"no gzip"))), (vec![], Some("inflate-failed")));
+        let mut long_key = message(1, 1, 0, Some(b"key"), Some(b"value"));
+        long_key[29] = 200;
+        assert_eq!(read(&long_key), (vec![Err(("short-buffer", Some(1)))], None));
+    }
+
+    #[test]
+    fn an_inner_crc_is_checked_when_asked_for() {
+        let mut set = [inner(0, 1), inner(1, 1)].concat();
+        let last = set.len() - 1;
+        set[last] ^= 1;
+        let wrapper = message(1, 1, 1, None, Some(&gzip(&set)));
+        let mut inflater = Inflater::new();
+        let valid: Vec<_> =
+            Batch::new(&wrapper, 0).unwrap().records(&mut inflater).map(|r| r.unwrap().legacy_crc_valid()).collect();
+        assert_eq!(valid, [Some(true), Some(false)]);
+    }
 }

@@ -11,6 +11,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 /// How much is asked for ahead of a scan, and dropped behind it, at a time: 8 MiB. Resident memory stays below three
@@ -76,36 +77,37 @@ impl Mapping {
         self.slot.as_ref().is_some_and(guard::Slot::was_hit)
     }
 
-    /// Tells the kernel that a scan has come to `at` (in bytes from the start): the window ahead is made ready, and
-    /// the one behind may leave memory. Slices of what is behind stay good; touching them reads the page again.
-    pub fn advance(&self, at: usize) {
-        let at = at - at % WINDOW;
-        self.advise(at, guard::AHEAD);
-        if let Some(behind) = at.checked_sub(WINDOW) {
-            self.advise(behind, guard::BEHIND);
+    /// Tells the kernel that a scan has come to `at`, in bytes from the start: the window it lies in is made ready.
+    pub fn prepare(&self, at: usize) {
+        let start = at - at % WINDOW;
+        self.advise(start..start.saturating_add(WINDOW), guard::AHEAD);
+    }
+
+    /// Tells the kernel that the windows which begin in a range of bytes may leave memory. Slices of them stay good;
+    /// touching them reads the pages again.
+    pub fn release(&self, range: Range<usize>) {
+        let whole = range.start - range.start % WINDOW..range.end.next_multiple_of(WINDOW);
+        if range.start < range.end {
+            self.advise(whole, guard::BEHIND);
         }
     }
 
-    /// Tells the kernel that the window `at` lies in may leave memory.
-    pub fn release(&self, at: usize) {
-        self.advise(at - at % WINDOW, guard::BEHIND);
-    }
-
+    /// Gives the first advice that the kernel takes about a range that begins on a window.
     #[cfg(unix)]
-    fn advise(&self, start: usize, advice: &[libc::c_int]) {
-        let Some(window) = self.bytes().get(start..) else { return };
-        let length = window.len().min(WINDOW);
+    fn advise(&self, range: Range<usize>, advice: &[libc::c_int]) {
+        let bytes = self.bytes();
+        let Some(window) = bytes.get(range.start..range.end.min(bytes.len())) else { return };
         for &advice in advice {
             // SAFETY: the range lies inside this live mapping, and WINDOW is a multiple of every page size, so that it
             // starts on a page. All advices used are hints on a file mapping that never change what the bytes read as.
-            if unsafe { libc::madvise(window.as_ptr().cast_mut().cast(), length, advice) } == 0 {
+            if unsafe { libc::madvise(window.as_ptr().cast_mut().cast(), window.len(), advice) } == 0 {
                 return;
             }
         }
     }
 
     #[cfg(not(unix))]
-    fn advise(&self, _start: usize, _advice: &[i32]) {}
+    fn advise(&self, _range: Range<usize>, _advice: &[i32]) {}
 }
 
 /// Asks the processor to fetch the line at `at` into its cache. A hint: does nothing out of range, and nothing off
@@ -275,7 +277,8 @@ mod tests {
         let map = Mapping::open(file.path()).unwrap();
         assert!(map.bytes().is_empty());
         assert!(!map.was_cut());
-        map.advance(0);
+        map.prepare(0);
+        map.release(0..100);
     }
 
     #[test]
@@ -290,7 +293,7 @@ mod tests {
         file.write_all(&[7; 300_000]).unwrap();
         let map = Mapping::open(file.path()).unwrap();
         let other = Mapping::open(file.path()).unwrap();
-        map.advance(0);
+        map.prepare(0);
         assert_eq!(map.bytes().iter().map(|&b| u64::from(b)).sum::<u64>(), 7 * 300_000);
         file.as_file().set_len(10_000).unwrap();
         assert!(map.is_shorter());

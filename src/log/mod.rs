@@ -10,8 +10,10 @@ pub mod checkpoint;
 pub mod codec;
 pub mod control;
 pub mod dir;
+mod fields;
 mod frame;
 mod gzip;
+pub mod headers;
 pub mod index;
 pub mod inventory;
 mod legacy;
@@ -30,15 +32,18 @@ pub use batch::{Batch, Header, TimestampType};
 pub use codec::{Codec, DEFAULT_MAX_INFLATED, Inflater};
 pub use control::Control;
 pub use dir::PartitionDir;
+pub use headers::Headers;
 pub use inventory::Inventory;
 pub use place::{Place, classify};
-pub use record::{BadRecord, Headers, LegacyFields, Record, Records};
+pub use record::{BadRecord, LegacyFields, Record, Records};
 pub use scan::{Hole, Span, Spans};
 pub use segment::Segment;
 
 #[cfg(test)]
 mod tests {
     //! The golden vectors that the unit tests of this folder share.
+
+    use crate::bytes::put_varlong;
 
     macro_rules! vectors {
         ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
@@ -77,5 +82,68 @@ mod tests {
     pub fn hex(text: &str) -> Vec<u8> {
         let digit = |byte: &u8| char::from(*byte).to_digit(16).unwrap() as u8;
         text.as_bytes().chunks(2).map(|pair| digit(&pair[0]) << 4 | digit(&pair[1])).collect()
+    }
+    /// One record with one-byte deltas.
+    pub fn record(offset_delta: i32, key: &[u8], value: &[u8]) -> Vec<u8> {
+        let mut fields = vec![0, 0];
+        for n in [i64::from(offset_delta), key.len() as i64] {
+            put_varlong(&mut fields, n);
+        }
+        fields.extend_from_slice(key);
+        put_varlong(&mut fields, value.len() as i64);
+        fields.extend_from_slice(value);
+        fields.push(0);
+        let mut out = Vec::new();
+        put_varlong(&mut out, fields.len() as i64);
+        out.extend_from_slice(&fields);
+        out
+    }
+
+    /// A sound magic 2 batch around a body.
+    pub fn batch(base_offset: i64, codec: u8, count: i32, body: &[u8]) -> Vec<u8> {
+        let mut out = base_offset.to_be_bytes().to_vec();
+        out.extend_from_slice(&(49 + body.len() as i32).to_be_bytes());
+        out.extend_from_slice(&[0, 0, 0, 0, 2, 0, 0, 0, 0, 0, codec]);
+        out.extend_from_slice(&(count - 1).max(0).to_be_bytes());
+        out.extend_from_slice(&1_700_000_000_000i64.to_be_bytes());
+        out.extend_from_slice(&1_700_000_000_000i64.to_be_bytes());
+        out.extend_from_slice(&[0xff; 14]);
+        out.extend_from_slice(&count.to_be_bytes());
+        out.extend_from_slice(body);
+        seal(&mut out);
+        out
+    }
+
+    /// Puts the right CRC into a magic 2 batch.
+    pub fn seal(batch: &mut [u8]) {
+        let crc = crc32c::crc32c(&batch[21..]);
+        batch[17..21].copy_from_slice(&crc.to_be_bytes());
+    }
+
+    /// A message of magic 0 or 1 with the right CRC.
+    pub fn message(offset: i64, magic: u8, attributes: u8, key: Option<&[u8]>, value: Option<&[u8]>) -> Vec<u8> {
+        let mut covered = vec![magic, attributes];
+        if magic == 1 {
+            covered.extend_from_slice(&1_700_000_000_000i64.to_be_bytes());
+        }
+        for field in [key, value] {
+            covered.extend_from_slice(&field.map_or(-1, |bytes| bytes.len() as i32).to_be_bytes());
+            covered.extend_from_slice(field.unwrap_or_default());
+        }
+        let mut out = offset.to_be_bytes().to_vec();
+        out.extend_from_slice(&(covered.len() as i32 + 4).to_be_bytes());
+        out.extend_from_slice(&crc32fast::hash(&covered).to_be_bytes());
+        out.extend_from_slice(&covered);
+        out
+    }
+
+    /// A generator of numbers that is the same on every run.
+    pub struct Dice(pub u64);
+
+    impl Dice {
+        pub fn roll(&mut self, below: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((self.0 >> 33) as usize) % below.max(1)
+        }
     }
 }

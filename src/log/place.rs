@@ -365,3 +365,137 @@ fn of_folders_below(entries: &[Entry]) -> io::Result<Place> {
     let is_store = |entry: &Entry| entry.is_dir && list(&entry.path).is_ok_and(|below| is_bookkeeper_folder(&below));
     Ok(Place::Other(if entries.iter().any(is_store) { Other::BookKeeper } else { Other::UnknownFolder }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{GV1, batch, hex, record};
+    use super::*;
+
+    /// A folder of files, whose names may have folders before them; a name that ends in a slash is a folder.
+    fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            let path = dir.path().join(name);
+            if name.ends_with('/') {
+                std::fs::create_dir_all(&path).unwrap();
+                continue;
+            }
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        dir
+    }
+
+    fn other(files: &[(&str, &[u8])], path: &str) -> Other {
+        let dir = tree(files);
+        match classify(&dir.path().join(path)).unwrap() {
+            Place::Other(Other::Above(paths)) => {
+                Other::Above(paths.iter().map(|path| path.strip_prefix(dir.path()).unwrap().to_owned()).collect())
+            }
+            Place::Other(other) => other,
+            place => panic!("{place:?}"),
+        }
+    }
+
+    const LOG: &str = "00000000000000000000.log";
+
+    #[test]
+    fn what_is_read() {
+        let unique = "0123456789abcdef0123456789abcdef";
+        let stray = format!("data/__consumer_offsets-7.{unique}-stray/{LOG}");
+        let dir = tree(&[
+            ("data/__consumer_offsets-10/00000000000000000000.log", b""),
+            ("data/__consumer_offsets-7/00000000000000000005.log.swap", b""),
+            (&stray, b""),
+            ("data/orders-0/00000000000000000000.log", b""),
+            ("data/meta.properties", b""),
+            ("copy/00000000000000000000.log", b""),
+            ("copy/saved", &hex(GV1)),
+        ]);
+        let place = |path: &str| classify(&dir.path().join(path)).unwrap();
+        let Place::LogDir(log_dir) = place("data") else { panic!("no log dir") };
+        let found: Vec<_> = log_dir.partitions.iter().map(|place| (place.partition, place.variant)).collect();
+        assert_eq!(found, [(7, Variant::Normal), (7, Variant::Stray), (10, Variant::Normal)]);
+        assert_eq!((log_dir.others.len(), log_dir.files.len()), (1, 1));
+        assert!(matches!(
+            place("data/__consumer_offsets-10"),
+            Place::Partition { partition: 10, variant: Variant::Normal }
+        ));
+        assert!(matches!(place("copy"), Place::Copy));
+        let segment = |path| match place(path) {
+            Place::Segment(segment) => (segment.base_offset, segment.kind, segment.partition),
+            place => panic!("{place:?}"),
+        };
+        assert_eq!(segment("copy/saved"), (None, SegmentKind::Log, None));
+        assert_eq!(segment("copy/00000000000000000000.log"), (Some(0), SegmentKind::Log, None));
+        let swap = "data/__consumer_offsets-7/00000000000000000005.log.swap";
+        assert_eq!(segment(swap), (Some(5), SegmentKind::Swap, Some(7)));
+        assert!(classify(&dir.path().join("nothing")).is_err());
+    }
+
+    #[test]
+    fn other_topics() {
+        let files: &[(&str, &[u8])] =
+            &[("orders-0/00000000000000000000.log", b""), ("__transaction_state-3/00000000000000000000.log", b"")];
+        let name = |topic: &str, partition| PartitionName { topic: topic.into(), partition, variant: Variant::Normal };
+        assert_eq!(other(files, "orders-0"), Other::UserTopic(name("orders", 0)));
+        assert_eq!(other(files, "orders-0/00000000000000000000.log"), Other::UserTopic(name("orders", 0)));
+        assert_eq!(other(files, "__transaction_state-3"), Other::InternalTopic(name("__transaction_state", 3)));
+        assert_eq!(other(files, ""), Other::LogDirWithoutOffsets { partitions: 2 });
+    }
+
+    #[test]
+    fn other_products() {
+        let redpanda: &[(&str, &[u8])] = &[("kafka/__consumer_offsets/3_18/0-1-v1.log", b"abc")];
+        for path in [
+            "kafka/__consumer_offsets/3_18/0-1-v1.log",
+            "kafka/__consumer_offsets/3_18",
+            "kafka/__consumer_offsets",
+            "kafka",
+        ] {
+            assert_eq!(other(redpanda, path), Other::Redpanda, "{path}");
+        }
+        let pulsar: &[(&str, &[u8])] =
+            &[("bk/current/1a.log", b"BKLE\0\0\0\x01"), ("bk/current/lastId", b""), ("bk/current/0/1.idx", b"")];
+        for path in ["bk/current/1a.log", "bk/current", "bk", ""] {
+            assert_eq!(other(pulsar, path), Other::BookKeeper, "{path}");
+        }
+        assert_eq!(other(&[("ledgers/", b""), ("journal/", b"")], ""), Other::BookKeeper);
+    }
+
+    #[test]
+    fn folders_that_are_not_it() {
+        assert_eq!(other(&[("empty/", b"")], "empty"), Other::EmptyFolder);
+        assert_eq!(other(&[("a/b.txt", b"x")], "a"), Other::UnknownFolder);
+        assert_eq!(other(&[("meta.properties", b"x")], ""), Other::LogDirWithoutOffsets { partitions: 0 });
+        let above: &[(&str, &[u8])] = &[("disk1/__consumer_offsets-1/x", b""), ("disk2/__consumer_offsets-2/x", b"")];
+        assert_eq!(other(above, ""), Other::Above(vec!["disk1".into(), "disk2".into()]));
+    }
+
+    #[test]
+    fn files_that_are_not_it() {
+        let long = batch(0, 0, 1, &record(0, b"key", &[b'v'; 5000]));
+        let files: &[(&str, &[u8])] = &[
+            ("server.log", b"[2024-01-01 00:00:00,000] INFO started\n"),
+            ("utf8.log", "gr\u{fc}\u{df}e".as_bytes()),
+            ("00000000000000000000.timeindex", b"abc"),
+            ("replication-offset-checkpoint", b"0\n0\n"),
+            ("nothing", b""),
+            ("backup.tgz", &[0x1f, 0x8b, 8, 0]),
+            ("noise", &[0xff, 0x80, 0, 3, 200, 201, 0, 1]),
+            ("long", &long),
+        ];
+        assert_eq!(other(files, "server.log"), Other::TextFile);
+        assert_eq!(other(files, "utf8.log"), Other::TextFile);
+        assert_eq!(other(files, "00000000000000000000.timeindex"), Other::SideFile(OtherKind::TimeIndex));
+        assert_eq!(
+            other(files, "replication-offset-checkpoint"),
+            Other::LogDirFile("replication-offset-checkpoint".into())
+        );
+        assert_eq!(other(files, "nothing"), Other::EmptyFile);
+        assert_eq!(other(files, "backup.tgz"), Other::Archive);
+        assert_eq!(other(files, "noise"), Other::UnknownFile);
+        let dir = tree(files);
+        assert!(matches!(classify(&dir.path().join("long")).unwrap(), Place::Segment(_)));
+    }
+}

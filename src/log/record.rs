@@ -5,8 +5,9 @@
 
 use super::batch::{Batch, HEADER_LENGTH};
 use super::codec::Inflater;
-use super::legacy::{self, Set};
-use super::map::prefetch;
+use super::fields::{are_records, nullable, outer, varint, varlong};
+use super::headers::{Headers, headers};
+use super::legacy;
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 
@@ -56,34 +57,6 @@ pub struct LegacyFields {
     pub crc: u32,
 }
 
-/// The headers of a record (KIP-82, Kafka 0.11), parsed when asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Headers<'s> {
-    count: u32,
-    bytes: &'s [u8],
-}
-
-impl<'s> Headers<'s> {
-    /// How many.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.count as usize
-    }
-
-    /// Whether there is none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Key and value of each; a null value is None.
-    pub fn iter(&self) -> impl Iterator<Item = (&'s [u8], Option<&'s [u8]>)> {
-        let mut rest = self.bytes;
-        // The record was only handed out because all of this parses.
-        (0..self.count).map_while(move |_| header(&mut rest))
-    }
-}
-
 /// A record that does not parse, and what is known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadRecord<'s> {
@@ -101,37 +74,48 @@ pub struct BadRecord<'s> {
     pub raw: &'s [u8],
 }
 
+impl<'s> BadRecord<'s> {
+    pub(super) fn new(fault: Fault, raw: &'s [u8]) -> Self {
+        BadRecord { fault, offset: None, timestamp: None, key: None, value: None, raw }
+    }
+}
+
 /// The records of one batch.
 #[derive(Debug)]
 pub struct Records<'s> {
     body: &'s [u8],
     rest: &'s [u8],
+    form: Form,
+    /// What to add to a record's own offset or offset delta.
     base_offset: i64,
     base_timestamp: i64,
     /// The one time of all records, where the broker set it.
     append_time: Option<i64>,
     base_sequence: i32,
-    form: Form,
     /// As the header says; None where it does not.
     count: Option<i32>,
     found: i64,
     /// Go on while fewer than this were found.
     until: i64,
     site: Site,
-    fault: Option<Fault>,
+    fault: Option<Box<Fault>>,
     lz4_checksum_wrong: bool,
 }
 
 /// How the body is framed.
-#[derive(Debug)]
-enum Form {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As records of magic 2.
     Magic2,
-    Legacy(Set),
+    /// As messages of magic 0 or 1.
+    Messages,
+    /// As messages whose offsets count from one that cannot be known.
+    MessagesWithoutPlace,
 }
 
 /// Where faults are said to be.
 #[derive(Debug, Clone, Copy)]
-enum Site {
+pub(super) enum Site {
     /// The body lies in the file, from this byte on.
     File(u64),
     /// The body was inflated from the batch at this byte.
@@ -152,13 +136,12 @@ impl<'s> Records<'s> {
             return Records::magic2(batch, &[], site);
         }
         let inflated = inflater.inflate(batch.header().codec, batch.body());
-        let mut records = Records::magic2(batch, inflated.bytes, site);
-        records.fault = inflated.fault.map(|kind| kind.at(batch.position()));
-        records.lz4_checksum_wrong = inflated.lz4_checksum_wrong;
-        records
+        Records::magic2(batch, inflated.bytes, site)
+            .with_fault(inflated.fault.map(|kind| kind.at(batch.position())))
+            .with_lz4_checksum_wrong(inflated.lz4_checksum_wrong)
     }
 
-    #[inline]
+    #[inline(always)]
     fn magic2(batch: &Batch<'_>, body: &'s [u8], site: Site) -> Records<'s> {
         let header = batch.header();
         // A batch of no records is empty, whatever follows its head: so every broker reads it.
@@ -166,11 +149,11 @@ impl<'s> Records<'s> {
         Records {
             body,
             rest: body,
+            form: Form::Magic2,
             base_offset: header.base_offset,
             base_timestamp: header.base_timestamp,
             append_time: (header.attributes & 8 != 0).then_some(header.max_timestamp),
             base_sequence: header.base_sequence,
-            form: Form::Magic2,
             count: Some(header.count),
             found: 0,
             until: i64::from(header.count),
@@ -180,42 +163,37 @@ impl<'s> Records<'s> {
         }
     }
 
-    /// Of one plain magic 0 or 1 message, which lies in the file.
-    pub(super) fn message(batch: &Batch<'s>) -> Records<'s> {
-        Records { site: Site::File(batch.position()), ..Records::set(batch, batch.bytes(), Set::Plain) }
-    }
-
-    /// Of an inflated set of magic 0 or 1 messages.
-    pub(super) fn set(batch: &Batch<'_>, body: &'s [u8], set: Set) -> Records<'s> {
+    /// Of messages of magic 0 or 1: to add `shift` to their offsets, or nobody knows what.
+    pub(super) fn messages(body: &'s [u8], shift: Option<i64>, append_time: Option<i64>, site: Site) -> Records<'s> {
         Records {
             body,
             rest: body,
-            base_offset: batch.header().base_offset,
+            form: if shift.is_some() { Form::Messages } else { Form::MessagesWithoutPlace },
+            base_offset: shift.unwrap_or(0),
             base_timestamp: -1,
-            append_time: None,
+            append_time,
             base_sequence: -1,
-            form: Form::Legacy(set),
             count: None,
             found: 0,
             until: i64::MAX,
-            site: Site::Inflated(batch.position()),
+            site,
             fault: None,
             lz4_checksum_wrong: false,
         }
     }
 
     pub(super) fn with_fault(self, fault: Option<Fault>) -> Records<'s> {
-        Records { fault, ..self }
+        Records { fault: fault.map(Box::new), ..self }
     }
 
-    pub(super) fn with_wrong_lz4_checksum(self) -> Records<'s> {
-        Records { lz4_checksum_wrong: true, ..self }
+    pub(super) fn with_lz4_checksum_wrong(self, lz4_checksum_wrong: bool) -> Records<'s> {
+        Records { lz4_checksum_wrong, ..self }
     }
 
     /// What is wrong with the body as a whole: it does not inflate, its codec is unknown, bytes are left over, the
     /// header's count is not what was found. Complete only after the last record.
     pub fn fault(&self) -> Option<&Fault> {
-        self.fault.as_ref()
+        self.fault.as_deref()
     }
 
     /// Whether an lz4 frame carries the header checksum of the wrong bytes: as every broker writes it in magic 0, and
@@ -230,17 +208,12 @@ impl<'s> Records<'s> {
     }
 
     #[inline(always)]
-    fn next_magic2(&mut self) -> Option<Result<Record<'s>, BadRecord<'s>>> {
+    fn next_magic2(&mut self) -> Option<Result<Record<'s>, Box<BadRecord<'s>>>> {
         if (self.rest.is_empty() || self.found >= self.until) && self.is_over() {
             return None;
         }
         let whole = self.rest;
-        let mut after = whole;
-        let length = varint(&mut after);
-        let Some((fields, next)) = length.and_then(|n| usize::try_from(n).ok()).and_then(|n| after.split_at_checked(n))
-        else {
-            return Some(Err(self.bad_length(length)));
-        };
+        let Some((fields, next)) = outer(whole) else { return Some(Err(self.bad_length())) };
         self.found += 1;
         self.rest = next;
         let bytes = whole.get(..whole.len() - next.len()).unwrap_or_default();
@@ -252,11 +225,11 @@ impl<'s> Records<'s> {
 
     #[inline(always)]
     fn parse(&self, fields: &'s [u8], bytes: &'s [u8]) -> Option<Record<'s>> {
-        let (&attributes, mut rest) = fields.split_first()?;
-        let timestamp_delta = varlong(&mut rest)?;
-        let offset_delta = varint(&mut rest)?;
-        let key = nullable(&mut rest)?;
-        let value = nullable(&mut rest)?;
+        let (&attributes, rest) = fields.split_first()?;
+        let (timestamp_delta, rest) = varlong(rest)?;
+        let (offset_delta, rest) = varint(rest)?;
+        let (key, rest) = nullable(rest)?;
+        let (value, rest) = nullable(rest)?;
         let headers = match rest {
             [0] => Headers::default(),
             _ => headers(rest)?,
@@ -302,7 +275,7 @@ impl<'s> Records<'s> {
                 true => FaultKind::TrailingBytes(left),
                 false => FaultKind::CountMismatch { header: i64::from(count), found: self.found },
             };
-            self.fault = Some(kind.at(site));
+            self.fault = Some(Box::new(kind.at(site)));
             // Said once: a second call finds nothing at odds.
             self.count = None;
         }
@@ -318,20 +291,16 @@ impl<'s> Records<'s> {
 
     /// The record's length makes no sense, so that nothing says where the next one begins: the rest is one bad record.
     #[cold]
-    fn bad_length(&mut self, length: Option<i32>) -> BadRecord<'s> {
+    fn bad_length(&mut self) -> Box<BadRecord<'s>> {
         let raw = self.rest;
-        let kind = match length {
-            None => FaultKind::BadVarint,
-            Some(n) if n < 0 => FaultKind::BadLength(i64::from(n)),
-            Some(n) => FaultKind::ShortBuffer { need: n as u64, have: raw.len() as u64 },
+        let (kind, fields) = match varint(raw) {
+            None => (FaultKind::BadVarint, None),
+            Some((n, _)) if n < 0 => (FaultKind::BadLength(i64::from(n)), None),
+            Some((n, fields)) => (FaultKind::ShortBuffer { need: n as u64, have: fields.len() as u64 }, Some(fields)),
         };
-        let mut bad = match length {
-            Some(n) if n > 0 => {
-                let mut fields = raw;
-                varint(&mut fields);
-                self.diagnose(fields, raw)
-            }
-            _ => BadRecord { fault: kind.clone().at(0), offset: None, timestamp: None, key: None, value: None, raw },
+        let mut bad = match fields {
+            Some(fields) => self.diagnose(fields, raw),
+            None => Box::new(BadRecord::new(kind.clone().at(0), raw)),
         };
         bad.fault = kind.at(self.site(self.body.len() - raw.len()));
         self.found += 1;
@@ -341,9 +310,8 @@ impl<'s> Records<'s> {
 
     /// Reads a record that does not parse again, slowly, to say what is known of it and where it goes wrong.
     #[cold]
-    fn diagnose(&self, fields: &'s [u8], raw: &'s [u8]) -> BadRecord<'s> {
-        let mut bad =
-            BadRecord { fault: FaultKind::BadVarint.at(0), offset: None, timestamp: None, key: None, value: None, raw };
+    fn diagnose(&self, fields: &'s [u8], raw: &'s [u8]) -> Box<BadRecord<'s>> {
+        let mut bad = Box::new(BadRecord::new(FaultKind::BadVarint.at(0), raw));
         let mut cursor = Cursor::new(fields);
         let fault = self.diagnose_fields(&mut cursor, &mut bad).err();
         let start = raw.as_ptr().addr() - self.body.as_ptr().addr() + raw.len().saturating_sub(fields.len());
@@ -377,17 +345,20 @@ impl<'s> Records<'s> {
         }
     }
 
-    fn next_legacy(&mut self, set: Set) -> Option<Result<Record<'s>, BadRecord<'s>>> {
+    /// Boxed, so that the records of magic 2 need not share a place in memory with these and can stay in registers.
+    #[cold]
+    fn next_message(&mut self) -> Option<Result<Box<Record<'s>>, Box<BadRecord<'s>>>> {
         if self.rest.is_empty() {
             return None;
         }
         let at = self.body.len() - self.rest.len();
         self.found += 1;
-        let outcome = legacy::next(&mut self.rest, set, self.base_offset);
-        Some(outcome.map_err(|mut bad| {
+        let shift = (self.form == Form::Messages).then_some(self.base_offset);
+        let outcome = legacy::next(&mut self.rest, shift, self.append_time);
+        Some(outcome.map(Box::new).map_err(|mut bad| {
             bad.fault.at = self.site(at);
             if self.fault.is_none() && bad.fault.kind == FaultKind::NestedWrapper {
-                self.fault = Some(bad.fault.clone());
+                self.fault = Some(Box::new(bad.fault.clone()));
             }
             bad
         }))
@@ -395,16 +366,14 @@ impl<'s> Records<'s> {
 }
 
 impl<'s> Iterator for Records<'s> {
-    type Item = Result<Record<'s>, BadRecord<'s>>;
+    type Item = Result<Record<'s>, Box<BadRecord<'s>>>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        match self.form {
-            Form::Magic2 => {
-                prefetch(self.rest, 512);
-                self.next_magic2()
-            }
-            Form::Legacy(set) => self.next_legacy(set),
+        if self.form == Form::Magic2 {
+            self.next_magic2()
+        } else {
+            self.next_message().map(|item| item.map(|record| *record))
         }
     }
 }
@@ -418,63 +387,6 @@ fn sequence(base: i32, delta: i32) -> i32 {
     }
 }
 
-#[inline(always)]
-fn varint(rest: &mut &[u8]) -> Option<i32> {
-    let bits = match **rest {
-        [a, ref tail @ ..] if a < 0x80 => {
-            *rest = tail;
-            u32::from(a)
-        }
-        [a, b, ref tail @ ..] if b < 0x80 => {
-            *rest = tail;
-            u32::from(a & 0x7f) | u32::from(b) << 7
-        }
-        _ => u32::try_from(long_varint::<5>(rest)?).ok()?,
-    };
-    Some((bits >> 1) as i32 ^ -((bits & 1) as i32))
-}
-
-#[inline(always)]
-fn varlong(rest: &mut &[u8]) -> Option<i64> {
-    let bits = match **rest {
-        [a, ref tail @ ..] if a < 0x80 => {
-            *rest = tail;
-            u64::from(a)
-        }
-        _ => long_varint::<10>(rest)?,
-    };
-    Some((bits >> 1) as i64 ^ -((bits & 1) as i64))
-}
-
-#[inline(never)]
-fn long_varint<const GREATEST: usize>(rest: &mut &[u8]) -> Option<u64> {
-    let mut bits = 0u64;
-    for (i, &byte) in rest.iter().take(GREATEST).enumerate() {
-        // The tenth byte of 64 bits holds one bit only.
-        if i == 9 && byte > 1 {
-            return None;
-        }
-        bits |= u64::from(byte & 0x7f) << (7 * i);
-        if byte < 0x80 {
-            *rest = rest.get(i + 1..)?;
-            return Some(bits);
-        }
-    }
-    None
-}
-
-/// Bytes behind a length, of which -1 is null.
-#[inline(always)]
-fn nullable<'s>(rest: &mut &'s [u8]) -> Option<Option<&'s [u8]>> {
-    let length = varint(rest)?;
-    if length == -1 {
-        return Some(None);
-    }
-    let (piece, after) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-    *rest = after;
-    Some(Some(piece))
-}
-
 fn slow_nullable<'s>(cursor: &mut Cursor<'s>) -> Result<Option<&'s [u8]>, Fault> {
     let length = cursor.varint()?;
     match usize::try_from(length) {
@@ -484,30 +396,164 @@ fn slow_nullable<'s>(cursor: &mut Cursor<'s>) -> Result<Option<&'s [u8]>, Fault>
     }
 }
 
-/// The headers, which must be all that is left of their record.
-#[inline(never)]
-fn headers(mut rest: &[u8]) -> Option<Headers<'_>> {
-    let count = u32::try_from(varint(&mut rest)?).ok()?;
-    let bytes = rest;
-    for _ in 0..count {
-        header(&mut rest)?;
+#[cfg(test)]
+mod tests {
+    use super::super::tests::*;
+    use super::*;
+
+    fn three() -> Vec<Vec<u8>> {
+        (0..3).map(|i| record(i, format!("key-{i}").as_bytes(), b"value")).collect()
     }
-    rest.is_empty().then_some(Headers { count, bytes })
-}
 
-fn header<'s>(rest: &mut &'s [u8]) -> Option<(&'s [u8], Option<&'s [u8]>)> {
-    Some((nullable(rest)??, nullable(rest)?))
-}
+    /// What came out: offsets of good records, codes of bad ones, the code of the body's fault.
+    type Item = Result<i64, (&'static str, Option<i64>)>;
 
-/// Whether bytes are records to the last one, by their lengths.
-fn are_records(mut rest: &[u8]) -> bool {
-    while !rest.is_empty() {
-        let length = varint(&mut rest).and_then(|n| usize::try_from(n).ok());
-        // The shortest record has an attributes byte and five varints.
-        match length.and_then(|n| rest.get(n..)) {
-            Some(after) if length >= Some(6) => rest = after,
-            _ => return false,
+    fn read(bytes: &[u8]) -> (Vec<Item>, Option<&'static str>) {
+        let mut inflater = Inflater::new();
+        let batch = Batch::new(bytes, 1000).unwrap();
+        let mut records = batch.records(&mut inflater);
+        let items = records
+            .by_ref()
+            .map(|item| item.map(|record| record.offset).map_err(|bad| (bad.fault.kind.code(), bad.offset)))
+            .collect();
+        assert!(records.next().is_none(), "an end stays an end");
+        (items, records.fault().map(|fault| fault.kind.code()))
+    }
+
+    #[test]
+    fn fields_of_the_vectors() {
+        for text in ALL {
+            let bytes = hex(text);
+            let batch = Batch::new(&bytes, 0).unwrap();
+            let mut inflater = Inflater::new();
+            for record in batch.records(&mut inflater) {
+                let record = record.unwrap();
+                assert_eq!(record.offset, batch.header().base_offset);
+                assert_eq!(record.timestamp, batch.header().base_timestamp);
+                assert_eq!(record.sequence, if *text == GV7 { 0 } else { -1 });
+                assert_eq!(record.value.is_none(), *text == GV5 || *text == GV10);
+                assert_eq!(record.legacy_crc_valid(), (batch.header().magic < 2).then_some(true));
+            }
         }
     }
-    true
+
+    #[test]
+    fn records_in_order_and_nothing_wrong() {
+        let bytes = batch(10, 0, 3, &three().concat());
+        assert_eq!(read(&bytes), (vec![Ok(10), Ok(11), Ok(12)], None));
+    }
+
+    #[test]
+    fn one_damaged_record_costs_no_other() {
+        let mut records = three();
+        records[1][4] = 60 << 1; // the key's length
+        let bytes = batch(10, 0, 3, &records.concat());
+        assert_eq!(read(&bytes), (vec![Ok(10), Err(("short-buffer", Some(11))), Ok(12)], None));
+        let mut records = three();
+        *records[1].last_mut().unwrap() = 1; // minus one header
+        let bytes = batch(10, 0, 3, &records.concat());
+        assert_eq!(read(&bytes), (vec![Ok(10), Err(("bad-length", Some(11))), Ok(12)], None));
+        let mut records = three();
+        records[1][0] += 2 << 1; // two bytes too long
+        records[1].extend([0, 0]);
+        let bytes = batch(10, 0, 3, &records.concat());
+        assert_eq!(read(&bytes), (vec![Ok(10), Err(("trailing-bytes", Some(11))), Ok(12)], None));
+    }
+
+    #[test]
+    fn a_damaged_outer_length_ends_the_batch() {
+        let mut records = three();
+        records[1][0] = 120;
+        let bytes = batch(10, 0, 3, &records.concat());
+        let (items, fault) = read(&bytes);
+        assert_eq!(items, [Ok(10), Err(("short-buffer", Some(11)))]);
+        assert_eq!(fault, Some("count-mismatch"));
+        records[1][0] = 1;
+        let (items, _) = read(&batch(10, 0, 3, &records.concat()));
+        assert_eq!(items, [Ok(10), Err(("bad-length", None))]);
+    }
+
+    #[test]
+    fn the_site_of_a_bad_record_is_a_byte_of_the_file() {
+        let mut records = three();
+        records[1][4] = 60 << 1;
+        let at = records[0].len();
+        let bytes = batch(10, 0, 3, &records.concat());
+        let mut inflater = Inflater::new();
+        let bad = Batch::new(&bytes, 1000).unwrap().records(&mut inflater).nth(1).unwrap().unwrap_err();
+        // Behind the length, attributes, two deltas and the key's length.
+        assert_eq!(bad.fault.at, 1000 + 61 + at as u64 + 5);
+        assert_eq!(bad.timestamp, Some(1_700_000_000_000));
+        assert_eq!(bad.raw, records[1]);
+    }
+
+    #[test]
+    fn counts_that_lie() {
+        let body = three().concat();
+        assert_eq!(read(&batch(0, 0, 2, &body)), (vec![Ok(0), Ok(1), Ok(2)], Some("count-mismatch")));
+        assert_eq!(read(&batch(0, 0, 5, &body)), (vec![Ok(0), Ok(1), Ok(2)], Some("count-mismatch")));
+        assert_eq!(read(&batch(0, 0, i32::MAX, &body)).1, Some("count-mismatch"));
+        assert_eq!(read(&batch(0, 0, -7, &body)).1, Some("count-mismatch"));
+        assert_eq!(read(&batch(0, 0, 0, &body)), (vec![], None), "count 0 is empty, whatever follows");
+        assert_eq!(read(&batch(0, 4, 0, b"junk")), (vec![], None));
+        assert_eq!(read(&batch(0, 0, 3, &[&body[..], b"xyz"].concat())).1, Some("trailing-bytes"));
+    }
+
+    #[test]
+    fn headers_are_read_when_asked_for() {
+        let mut fields = vec![0, 0, 0, 2, b'k', 1]; // a tombstone
+        fields.extend([4, 2, b'a', 1, 2, b'b', 4, b'x', b'y']);
+        let body = [vec![(fields.len() as u8) << 1], fields].concat();
+        let bytes = batch(0, 0, 1, &body);
+        let mut inflater = Inflater::new();
+        let record = Batch::new(&bytes, 0).unwrap().records(&mut inflater).next().unwrap().unwrap();
+        assert_eq!((record.key, record.value), (Some(&b"k"[..]), None));
+        assert_eq!(record.headers.len(), 2);
+        let headers: Vec<_> = record.headers.iter().collect();
+        assert_eq!(headers, [(&b"a"[..], None), (&b"b"[..], Some(&b"xy"[..]))]);
+        assert_eq!(record.size(), body.len());
+    }
+
+    #[test]
+    fn times_of_64_bits_and_of_the_broker() {
+        for (attributes, expected) in [(0, i64::MAX), (8, 1_700_000_000_000)] {
+            let mut fields = vec![0];
+            crate::bytes::put_varlong(&mut fields, i64::MAX - 1_700_000_000_000);
+            fields.extend([0, 1, 1, 0]);
+            let body = [vec![(fields.len() as u8) << 1], fields].concat();
+            let bytes = batch(0, attributes, 1, &body);
+            let mut inflater = Inflater::new();
+            let record = Batch::new(&bytes, 0).unwrap().records(&mut inflater).next().unwrap().unwrap();
+            assert_eq!(record.timestamp, expected);
+            assert_eq!((record.key, record.value), (None, None));
+        }
+    }
+
+    #[test]
+    fn sequences_wrap() {
+        assert_eq!(sequence(-1, 5), -1);
+        assert_eq!(sequence(5, 2), 7);
+        assert_eq!(sequence(i32::MAX, 0), i32::MAX);
+        assert_eq!(sequence(i32::MAX, 1), 0);
+        assert_eq!(sequence(i32::MAX - 1, 4), 2);
+    }
+
+    #[test]
+    fn compressed_records_survive_a_damaged_end() {
+        let body: Vec<u8> = (0..1000).flat_map(|i| record(i, format!("key-{i}").as_bytes(), b"value")).collect();
+        let squeezed = zstd::bulk::compress(&body, 1).unwrap();
+        let (items, fault) = read(&batch(0, 4, 1000, &squeezed));
+        assert_eq!((items.len(), fault), (1000, None));
+        // The inflater hands out whole blocks: use a codec with small ones.
+        let blocks: Vec<u8> = body
+            .chunks(1000)
+            .map(|chunk| snap::raw::Encoder::new().compress_vec(chunk).unwrap())
+            .flat_map(|block| [&(block.len() as u32).to_be_bytes()[..], &block].concat())
+            .collect();
+        let xerial = [b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01", &blocks[..blocks.len() - 3]].concat();
+        let (items, fault) = read(&batch(0, 2, 1000, &xerial));
+        assert!(items.len() > 900 && items.iter().rev().skip(1).all(Result::is_ok));
+        assert_eq!(fault, Some("inflate-failed"));
+        assert_eq!(read(&batch(0, 5, 3, &body)), (vec![], Some("unknown-codec")));
+    }
 }

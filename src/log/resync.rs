@@ -15,7 +15,7 @@ const MOST_LEADING_ZEROS: usize = 11;
 /// How far behind a damaged head its own end is looked for although a later batch was found: twice the greatest
 /// batch a broker accepts by default (1 MiB).
 const WINDOW: usize = 2 << 20;
-/// So many sound batches in a row are no accident, and no batch that stands inside a record's value.
+/// So many sound batches in a row are no accident.
 const LONG_CHAIN: usize = 16;
 /// Bytes that may be looked at, as a multiple of the file's length, before resyncing gets less careful.
 const BUDGET_PER_BYTE: u64 = 32;
@@ -144,6 +144,7 @@ impl Resync {
     fn search(&mut self, bytes: &[u8], at: usize, offsets: Offsets, limit: usize) -> Found {
         let limit = limit.min(bytes.len());
         let mut own = OwnEnd::new(bytes, at);
+        let own_end_matters = is_head_but_for_length(bytes.get(at..).unwrap_or_default());
         if let Some(found) = self.declared_end(bytes, at, offsets) {
             return found;
         }
@@ -173,7 +174,7 @@ impl Resync {
             }
             match (self.strength(bytes, place, offsets), best) {
                 (Strength::None, _) | (Strength::Alone, Some(_)) => {}
-                (Strength::Long, None) => return Found::Candidate(place),
+                (Strength::Long, None) if !own_end_matters => return Found::Candidate(place),
                 // What stood alone is believed if the log can go on behind it; else it stood inside a value.
                 (strength, Some((alone, _))) => {
                     if follows(bytes, alone, place) {
@@ -236,7 +237,7 @@ impl Resync {
             (0, _) => Strength::None,
             (LONG_CHAIN.., _) if fits => Strength::Long,
             (_, true) if fits && place == bytes.len() => Strength::Long,
-            (1, true) if !fits => Strength::None,
+            (1, true) if !fits && place < bytes.len() => Strength::None,
             (_, true) => Strength::Chained,
             (2.., false) => Strength::Chained,
             (_, false) if fits => Strength::Alone,
@@ -291,6 +292,17 @@ fn follows(bytes: &[u8], earlier: usize, later: usize) -> bool {
         (Some(a), Some(b)) => a.position() + a.len() <= b.position() && a.header().last_offset < b.header().base_offset,
         _ => false,
     }
+}
+
+/// Whether only the length field can be wrong with a head: then its CRC tells where it ends, and nothing else does,
+/// for the value of a record may hold a whole run of sound batches.
+fn is_head_but_for_length(rest: &[u8]) -> bool {
+    let attributes = match rest.get(MAGIC_AT) {
+        Some(0 | 1) => rest.get(MAGIC_AT + 1).map(|&low| (0, low & 0x70)),
+        Some(2) => rest.get(CRC_FROM..).and_then(|rest| rest.first_chunk()).map(|&[high, low]| (high, low & 0x80)),
+        _ => None,
+    };
+    attributes == Some((0, 0)) && rest.first().is_some_and(|&byte| byte < 0x80)
 }
 
 /// A record has its own offset and takes at least seven bytes, if it is not compressed.

@@ -3,7 +3,7 @@
 //! Must not know: the other files of its folder.
 
 use super::map::Mapping;
-use super::scan::{Reading, Spans};
+use super::scan::Spans;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -66,21 +66,7 @@ impl Segment {
 
     /// The spans from a byte on at which a batch begins.
     pub fn spans_from(&self, position: u64) -> Spans<'_> {
-        self.scan(position, Reading::Everything)
-    }
-
-    /// All spans, for a reader that looks at the heads of batches only: the pages between need not be read at all.
-    pub fn heads(&self) -> Spans<'_> {
-        self.heads_from(0)
-    }
-
-    /// As [`Segment::heads`], from a byte on at which a batch begins.
-    pub fn heads_from(&self, position: u64) -> Spans<'_> {
-        self.scan(position, Reading::Heads)
-    }
-
-    fn scan(&self, position: u64, reading: Reading) -> Spans<'_> {
-        Spans::new(self.mapping.bytes(), Some(&self.mapping), position, self.base_offset, reading)
+        Spans::new(self.mapping.bytes(), Some(&self.mapping), position, self.base_offset)
     }
 }
 

@@ -6,17 +6,16 @@ use crate::fault::{Fault, FaultKind};
 use crate::log::{Batch, Control, Record};
 use crate::schema::{Key, RecordType, VersionedValue};
 
-/// What a record says. Nothing is copied: it borrows from the record.
+/// What a record is about. Nothing is copied: it borrows from the record.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(clippy::large_enum_variant)] // lives on the stack, one at a time
-pub enum Meaning<'s> {
-    /// The key is one of those of `__consumer_offsets`.
-    Keyed(Key<'s>, Content<'s>),
+pub enum Subject<'s> {
+    /// The key is one of those of `__consumer_offsets`; [`content_of`] reads the value.
+    Key(Key<'s>),
     /// There is no key, or it cannot be decoded.
     BadKey {
         /// The number in its first two bytes, if it has as many.
         number: Option<i16>,
-        /// What is wrong with it.
+        /// What is wrong with it, at a byte of the key.
         fault: Fault,
     },
     /// A record of a control batch.
@@ -40,11 +39,22 @@ pub enum Content<'s> {
     },
 }
 
-/// Reads the key of a data record.
-#[inline]
-pub fn key_of<'s>(key: Option<&'s [u8]>) -> Result<Key<'s>, (Option<i16>, Fault)> {
-    let bytes = key.ok_or_else(|| (None, FaultKind::NullKey.at(0)))?;
-    Key::decode(bytes).map_err(|bad| (bad.number, bad.fault))
+impl<'s> Subject<'s> {
+    /// Reads what a record is about. Whether it is a control record is the batch's to say, not the key's.
+    #[inline]
+    pub fn of(batch: &Batch<'_>, record: &Record<'s>) -> Self {
+        if batch.header().control { Subject::Control(Control::parse(record)) } else { Subject::of_key(record.key) }
+    }
+
+    /// Reads the key of a data record.
+    #[inline]
+    pub fn of_key(key: Option<&'s [u8]>) -> Self {
+        match key.map(Key::decode) {
+            Some(Ok(key)) => Subject::Key(key),
+            Some(Err(bad)) => Subject::BadKey { number: bad.number, fault: bad.fault },
+            None => Subject::BadKey { number: None, fault: FaultKind::NullKey.at(0) },
+        }
+    }
 }
 
 /// Reads the value that goes with a key of this type.
@@ -54,26 +64,5 @@ pub fn content_of(record_type: RecordType, value: Option<&[u8]>) -> Content<'_> 
     match record_type.decode_value(bytes) {
         Ok(value) => Content::Value(value),
         Err(fault) => Content::Bad { version: bytes.first_chunk().map(|pair| i16::from_be_bytes(*pair)), fault },
-    }
-}
-
-impl<'s> Meaning<'s> {
-    /// Reads a record. Whether it is a control record is the batch's to say, not the key's.
-    pub fn of(batch: &Batch<'_>, record: &Record<'s>) -> Self {
-        if batch.header().control {
-            return Meaning::Control(Control::parse(record));
-        }
-        Meaning::of_data(record.key, record.value)
-    }
-
-    /// Reads a key and a value.
-    pub fn of_data(key: Option<&'s [u8]>, value: Option<&'s [u8]>) -> Self {
-        match key_of(key) {
-            Ok(key) => {
-                let content = content_of(key.record_type, value);
-                Meaning::Keyed(key, content)
-            }
-            Err((number, fault)) => Meaning::BadKey { number, fault },
-        }
     }
 }

@@ -125,18 +125,58 @@ macro_rules! structure {
 
             fn json(&self, json: &mut $crate::json::Json, layout: $crate::schema::wire::Layout) {
                 json.raw("{");
+                let mut first = true;
                 $(
                     let shown = $crate::schema::define::if_untagged!([$($tag)?] { true } else {
                         !self.$field.hidden_when_tagged(&$crate::schema::define::default_of!($type $(, $default)?))
                     });
                     if shown && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
-                        json.raw($crate::schema::define::json_key!($field));
+                        $crate::schema::define::json_field_name!(json, first, $field);
                         self.$field.json(json, layout);
-                        json.raw(",");
                     }
                 )*
                 $crate::schema::define::json_unknown_tags(json, &self.unknown_tags);
-                json.close(b'}');
+                json.raw("}");
+            }
+
+            // Tagged fields stand behind the others in every declaration, as they do on the wire.
+            fn transcode(
+                cursor: &mut $crate::bytes::Cursor<'a>,
+                layout: $crate::schema::wire::Layout,
+                json: &mut $crate::json::Json,
+            ) -> Result<(), $crate::fault::Fault> {
+                json.raw("{");
+                let mut first = true;
+                $( $crate::schema::define::if_untagged!([$($tag)?] {
+                    if $crate::schema::define::in_versions!(layout.version, $($versions)+) {
+                        $crate::schema::define::json_field_name!(json, first, $field);
+                        <$type as $crate::schema::wire::Field>::transcode(cursor, layout, json)?;
+                    }
+                } else {}); )*
+                if layout.flexible {
+                    $( $crate::schema::define::if_untagged_let!([$($tag)?] $field =
+                        $crate::schema::define::default_of!($type $(, $default)?)); )*
+                    let unknown_tags = $crate::schema::wire::decode_tags(cursor, |tag, inside| {
+                        $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
+                            if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
+                                $field = <$type as $crate::schema::wire::Field>::decode_tagged(inside, layout)?;
+                                return Ok(true);
+                            }
+                        }); )*
+                        Ok(false)
+                    })?;
+                    $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
+                        let default = $crate::schema::define::default_of!($type $(, $default)?);
+                        let shown = $crate::schema::define::in_versions!(layout.version, $($versions)+);
+                        if shown && !$crate::schema::wire::Field::hidden_when_tagged(&$field, &default) {
+                            $crate::schema::define::json_field_name!(json, first, $field);
+                            $crate::schema::wire::Field::json(&$field, json, layout);
+                        }
+                    }); )*
+                    $crate::schema::define::json_unknown_tags(json, &unknown_tags);
+                }
+                json.raw("}");
+                Ok(())
             }
 
             fn sample(
@@ -184,6 +224,17 @@ macro_rules! structure {
                 out.push(1);
                 $crate::schema::wire::Field::encode(self, out, layout);
             }
+            fn transcode_nullable(
+                cursor: &mut $crate::bytes::Cursor<'a>,
+                layout: $crate::schema::wire::Layout,
+                json: &mut $crate::json::Json,
+            ) -> Result<(), $crate::fault::Fault> {
+                if cursor.i8()? < 0 {
+                    json.raw("null");
+                    return Ok(());
+                }
+                <Self as $crate::schema::wire::Field>::transcode(cursor, layout, json)
+            }
             fn decode_nullable_tagged(
                 cursor: &mut $crate::bytes::Cursor<'a>,
                 layout: $crate::schema::wire::Layout,
@@ -208,6 +259,14 @@ macro_rules! structure {
 macro_rules! if_untagged {
     ([] { $($yes:tt)* } else { $($no:tt)* }) => {{ $($yes)* }};
     ([$tag:literal] { $($yes:tt)* } else { $($no:tt)* }) => {{ $($no)* }};
+}
+
+/// A variable for a field with a tag; nothing for an ordinary one.
+macro_rules! if_untagged_let {
+    ([] $field:ident = $default:expr) => {};
+    ([$tag:literal] $field:ident = $default:expr) => {
+        let mut $field = $default;
+    };
 }
 
 /// What stands in for a field that is absent.
@@ -253,6 +312,17 @@ macro_rules! until {
     };
 }
 
+/// Writes a field's name, behind a comma unless it is the first.
+macro_rules! json_field_name {
+    ($json:ident, $first:ident, $field:ident) => {
+        if std::mem::replace(&mut $first, false) {
+            $json.raw(const { $crate::schema::define::json_key!($field).split_at(1).1 });
+        } else {
+            $json.raw($crate::schema::define::json_key!($field));
+        }
+    };
+}
+
 /// `topic_id` as `topicId`.
 macro_rules! json_name {
     ($field:ident) => {{
@@ -261,7 +331,7 @@ macro_rules! json_name {
     }};
 }
 
-/// `topic_id` as `"topicId":`, made when the program is compiled.
+/// `topic_id` as `,"topicId":`, made when the program is compiled.
 macro_rules! json_key {
     ($field:ident) => {{
         const SNAKE: &str = stringify!($field);
@@ -275,16 +345,17 @@ macro_rules! json_key {
 }
 
 pub(crate) use {
-    default_of, if_untagged, in_versions, json_key, json_name, message, since, structure, until, versions_of,
+    default_of, if_untagged, if_untagged_let, in_versions, json_field_name, json_key, json_name, message, since,
+    structure, until, versions_of,
 };
 
 use super::wire::UnknownTags;
 use crate::json::{Json, Style};
 
-/// How long `"camelCase":` is for a snake case name.
+/// How long `,"camelCase":` is for a snake case name.
 pub(crate) const fn camel_key_len(snake: &str) -> usize {
     let bytes = snake.as_bytes();
-    let (mut i, mut len) = (0, 3);
+    let (mut i, mut len) = (0, 4);
     while i < bytes.len() {
         if bytes[i] != b'_' {
             len += 1;
@@ -294,11 +365,12 @@ pub(crate) const fn camel_key_len(snake: &str) -> usize {
     len
 }
 
-/// `"camelCase":` for a snake case name. A name that did not fit would not compile.
+/// `,"camelCase":` for a snake case name. A name that did not fit would not compile.
 pub(crate) const fn camel_key<const N: usize>(snake: &str) -> [u8; N] {
     let bytes = snake.as_bytes();
     let mut key = [b'"'; N];
-    let (mut from, mut to) = (0, 1);
+    key[0] = b',';
+    let (mut from, mut to) = (0, 2);
     while from < bytes.len() {
         if bytes[from] == b'_' {
             from += 1;
@@ -313,9 +385,9 @@ pub(crate) const fn camel_key<const N: usize>(snake: &str) -> [u8; N] {
     key
 }
 
-/// `"name":` as `name`.
+/// `,"name":` as `name`.
 pub(crate) fn without_quotes(key: &'static str) -> &'static str {
-    key.trim_matches(['"', ':'])
+    key.trim_matches([',', '"', ':'])
 }
 
 /// Shows tagged fields without a name as `"unknownTags":{"7":"base64"}`, where there are any and nothing may be lost.
@@ -323,7 +395,7 @@ pub(crate) fn json_unknown_tags(json: &mut Json, tags: &UnknownTags<'_>) {
     if json.style() == Style::Kafka || tags.iter().next().is_none() {
         return;
     }
-    json.raw("\"unknownTags\":{");
+    json.raw(",\"unknownTags\":{");
     for (tag, bytes) in tags.iter() {
         json.raw("\"");
         json.int(tag);
@@ -332,5 +404,4 @@ pub(crate) fn json_unknown_tags(json: &mut Json, tags: &UnknownTags<'_>) {
         json.raw(",");
     }
     json.close(b'}');
-    json.raw(",");
 }

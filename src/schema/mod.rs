@@ -18,10 +18,11 @@ pub mod share;
 pub mod streams;
 pub mod wire;
 
-pub use records::{Key, KeyFields, RecordType, Value, VersionedValue};
+pub use records::{Key, KeyFields, RecordType, Transcoded, Value, VersionedValue};
 
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
+use crate::json::Json;
 use doc::MessageDoc;
 use wire::{Field, Layout};
 
@@ -59,4 +60,18 @@ fn decode_body<'a, M: Message<'a>>(cursor: &mut Cursor<'a>, version: i16) -> Res
     }
     let message = M::decode(cursor, M::layout(version))?;
     Ok((message, cursor.rest()))
+}
+
+/// As [`decode_body`], but shows the fields at once and gives only what is left over.
+#[inline]
+fn transcode_body<'a, M: Message<'a>>(
+    cursor: &mut Cursor<'a>,
+    version: i16,
+    json: &mut Json,
+) -> Result<&'a [u8], Fault> {
+    if !(M::FIRST..=M::LAST).contains(&version) {
+        return Err(FaultKind::UnknownVersion(version).at(0));
+    }
+    M::transcode(cursor, M::layout(version), json)?;
+    Ok(cursor.rest())
 }

@@ -28,6 +28,13 @@ pub trait Field<'a>: Sized + PartialEq {
     fn encode(&self, out: &mut Vec<u8>, layout: Layout);
     /// Shows one as Kafka's JSON does.
     fn json(&self, json: &mut Json, layout: Layout);
+    /// Reads one and shows it at once, without making it: the hot path of `dump`. Shows what [`Field::decode`] and
+    /// [`Field::json`] together would; what was shown before a fault is for the caller to take back.
+    #[inline]
+    fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
+        Self::decode(cursor, layout)?.json(json, layout);
+        Ok(())
+    }
     /// Makes one up.
     fn sample(sampler: &mut Sampler, layout: Layout) -> Self;
     /// Names the type.
@@ -56,6 +63,11 @@ pub trait Nullable<'a>: Field<'a> {
     /// Writes one where null could stand.
     fn encode_present(&self, out: &mut Vec<u8>, layout: Layout) {
         self.encode(out, layout);
+    }
+    /// Reads one or null, and shows it.
+    fn transcode_nullable(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
+        Self::decode_nullable(cursor, layout)?.json(json, layout);
+        Ok(())
     }
     /// Reads one or null, as a tagged field.
     fn decode_nullable_tagged(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Option<Self>, Fault> {
@@ -259,6 +271,11 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
         }
         json.close(b']');
     }
+    fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
+        let n = length(cursor, layout, long_length)?;
+        let n = not_null(cursor, n)?;
+        items::<T>(n, cursor, layout, json)
+    }
     fn sample(sampler: &mut Sampler, layout: Layout) -> Self {
         (0..sampler.below(4)).map(|_| T::sample(sampler, layout)).collect()
     }
@@ -267,7 +284,29 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
     }
 }
 
+/// Reads and shows the items of an array.
+fn items<'a, T: Field<'a>>(n: usize, cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
+    json.raw("[");
+    for i in 0..n {
+        if i > 0 {
+            json.raw(",");
+        }
+        T::transcode(cursor, layout, json)?;
+    }
+    json.raw("]");
+    Ok(())
+}
+
 impl<'a, T: Field<'a>> Nullable<'a> for Vec<T> {
+    fn transcode_nullable(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
+        match length(cursor, layout, long_length)? {
+            Some(n) => items::<T>(n, cursor, layout, json),
+            None => {
+                json.raw("null");
+                Ok(())
+            }
+        }
+    }
     fn decode_nullable(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Option<Self>, Fault> {
         // Every item takes a byte at least, so a count beyond the bytes that are left is refused by `length`. The room
         // is not reserved in advance: a hostile count costs no more memory than the bytes that bear it out.
@@ -306,6 +345,10 @@ impl<'a, T: Nullable<'a>> Field<'a> for Option<T> {
             Some(value) => value.json(json, layout),
             None => json.raw("null"),
         }
+    }
+    #[inline]
+    fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
+        T::transcode_nullable(cursor, layout, json)
     }
     fn sample(sampler: &mut Sampler, layout: Layout) -> Self {
         (sampler.below(3) > 0).then(|| T::sample(sampler, layout))

@@ -4,7 +4,7 @@ use super::Outcome;
 use crate::cli::args::{DumpArgs, DumpFormat};
 use crate::cli::input::{self, Partition};
 use crate::cli::render::batches::{BatchRows, JsonBatches};
-use crate::cli::render::dump::{Piece, Render, Shown, Site};
+use crate::cli::render::dump::{Render, Shown, Site, Soundness};
 use crate::cli::render::jsonl::{Framing, JsonRecords, RawBytes};
 use crate::cli::render::kafka_dump_log::{DumpLogText, Iteration};
 use crate::cli::render::kafka_formatter::FormatterJson;
@@ -14,9 +14,8 @@ use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Hole, Inflater, Record, Segment};
-use crate::model::event::{Content, Meaning, content_of, key_of};
+use crate::model::event::Subject;
 use crate::model::walk::{Step, Visitor, walk_segment};
-use crate::schema::Key;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::io;
 use std::ops::Range;
@@ -196,58 +195,14 @@ impl Dump<'_> {
         Ok(if self.left == 0 { Step::Stop } else { Step::On })
     }
 
-    /// Reads what a record says, if it is asked for.
     #[inline]
-    fn select<'s>(&self, batch: &Batch<'_>, record: &Record<'s>) -> Option<Meaning<'s>> {
-        if batch.header().control {
-            return self.selector.control().then(|| Meaning::of(batch, record));
-        }
-        match key_of(record.key) {
-            Ok(key) if self.selector.key(&key) => {
-                let content = content_of(key.record_type, record.value);
-                Some(Meaning::Keyed(key, content))
-            }
-            Ok(_) => None,
-            Err((number, fault)) => self.selector.unreadable_key(number).then_some(Meaning::BadKey { number, fault }),
+    fn asked_for(&self, subject: &Subject<'_>) -> bool {
+        match subject {
+            Subject::Key(key) => self.selector.key(key),
+            Subject::BadKey { number, .. } => self.selector.unreadable_key(*number),
+            Subject::Control(_) => self.selector.control(),
         }
     }
-}
-
-/// What is wrong with a record, if anything: the batch first, then the key, then the value.
-#[inline]
-fn fault_of(crc: Option<&Fault>, record: &Record<'_>, meaning: &Meaning<'_>) -> Option<(Piece, Fault)> {
-    if let Some(fault) = crc {
-        return Some((Piece::Batch, fault.clone()));
-    }
-    match meaning {
-        Meaning::Control(control) => control.as_ref().err().map(|fault| (Piece::Key, fault.clone())),
-        Meaning::BadKey { fault, .. } => Some((Piece::Key, fault.clone())),
-        Meaning::Keyed(key, content) => {
-            let bytes = record.key.unwrap_or_default();
-            if !key.trailing.is_empty() {
-                return Some((Piece::Key, trailing(bytes, key.trailing)));
-            }
-            if !bytes.is_ascii() && !is_utf8(key) {
-                return Some((Piece::Key, FaultKind::NotUtf8.at(0)));
-            }
-            match content {
-                Content::Bad { fault, .. } => Some((Piece::Value, fault.clone())),
-                Content::Value(value) if !value.trailing.is_empty() => {
-                    Some((Piece::Value, trailing(record.value.unwrap_or_default(), value.trailing)))
-                }
-                _ => None,
-            }
-        }
-    }
-}
-
-fn trailing(whole: &[u8], rest: &[u8]) -> Fault {
-    FaultKind::TrailingBytes(rest.len() as u64).at((whole.len() - rest.len()) as u64)
-}
-
-fn is_utf8(key: &Key<'_>) -> bool {
-    let topic = key.topic_partition().map(|(topic, _)| topic);
-    [Some(key.group()), key.member(), topic].into_iter().flatten().all(|text| std::str::from_utf8(text).is_ok())
 }
 
 impl Visitor for Dump<'_> {
@@ -296,12 +251,15 @@ impl Visitor for Dump<'_> {
             self.untimed += u64::from(self.stretch.times.is_some() && record.timestamp == -1);
             return Ok(Step::On);
         }
-        let Some(meaning) = self.select(batch, record) else { return Ok(Step::On) };
-        let fault = fault_of(self.crc.as_ref(), record, &meaning);
-        self.faults += u64::from(fault.is_some());
+        let subject = Subject::of(batch, record);
+        if !self.asked_for(&subject) {
+            return Ok(Step::On);
+        }
         self.show_batch(batch);
-        let fault = fault.as_ref().map(|(piece, fault)| (*piece, fault));
-        self.render.record(&self.site, &Shown { batch, record, meaning: &meaning, fault });
+        let shown = Shown { batch, record, subject: &subject, crc: self.crc.as_ref() };
+        if self.render.record(&self.site, &shown) == Soundness::Faulty {
+            self.faults += 1;
+        }
         self.count()
     }
 

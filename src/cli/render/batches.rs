@@ -2,7 +2,7 @@
 //!
 //! Must not know: what is selected.
 
-use super::dump::{Render, Shown, Site};
+use super::dump::{Render, Shown, Site, Soundness};
 use super::jsonl::Framing;
 use super::records::{RowFormat, Rows};
 use crate::cli::time::rfc3339;
@@ -90,7 +90,9 @@ impl Render for JsonBatches {
         self.object(&batch_json(site, batch, crc));
     }
 
-    fn record(&mut self, _: &Site, _: &Shown<'_, '_>) {}
+    fn record(&mut self, _: &Site, _: &Shown<'_, '_>) -> Soundness {
+        Soundness::Sound
+    }
     fn bad_record(&mut self, _: &Site, _: &Batch<'_>, _: &BadRecord<'_>) {}
     fn batch_fault(&mut self, _: &Site, _: &Batch<'_>, _: &Fault) {}
     fn segment_end(&mut self, _: &Site) {}
@@ -229,7 +231,9 @@ impl Render for BatchRows {
         }
     }
 
-    fn record(&mut self, _: &Site, _: &Shown<'_, '_>) {}
+    fn record(&mut self, _: &Site, _: &Shown<'_, '_>) -> Soundness {
+        Soundness::Sound
+    }
     fn bad_record(&mut self, _: &Site, _: &Batch<'_>, _: &BadRecord<'_>) {}
     fn batch_fault(&mut self, _: &Site, _: &Batch<'_>, _: &Fault) {}
     fn segment_end(&mut self, _: &Site) {}

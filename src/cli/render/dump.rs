@@ -5,7 +5,8 @@
 use crate::fault::{Fault, FaultKind};
 use crate::json::Json;
 use crate::log::{BadRecord, Batch, Hole, Record};
-use crate::model::event::Meaning;
+use crate::model::event::{Content, Subject, content_of};
+use crate::schema::Key;
 
 /// Where a piece stands.
 #[derive(Debug, Clone, Default)]
@@ -46,10 +47,77 @@ pub struct Shown<'r, 's> {
     pub batch: &'r Batch<'r>,
     /// Itself.
     pub record: &'r Record<'s>,
-    /// What it says.
-    pub meaning: &'r Meaning<'s>,
-    /// What is wrong with it, if anything.
-    pub fault: Option<(Piece, &'r Fault)>,
+    /// What it is about.
+    pub subject: &'r Subject<'s>,
+    /// What is wrong with its batch's CRC, if anything.
+    pub crc: Option<&'r Fault>,
+}
+
+/// Whether something is wrong with a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Soundness {
+    /// Nothing.
+    Sound,
+    /// Something, which the format shows if it can.
+    Faulty,
+}
+
+impl<'s> Shown<'_, 's> {
+    /// Reads the value.
+    pub fn content(&self, key: &Key<'_>) -> Content<'s> {
+        content_of(key.record_type, self.record.value)
+    }
+
+    /// What is wrong with the record, given what is wrong with its value: the batch comes first, then the key.
+    #[inline]
+    pub fn fault(&self, value: Option<Fault>) -> Option<(Piece, Fault)> {
+        if let Some(fault) = self.crc {
+            return Some((Piece::Batch, fault.clone()));
+        }
+        let in_key = match self.subject {
+            Subject::Key(key) => self.fault_in_key(key),
+            Subject::BadKey { fault, .. } | Subject::Control(Err(fault)) => Some(fault.clone()),
+            Subject::Control(Ok(_)) => None,
+        };
+        in_key.map(|fault| (Piece::Key, fault)).or(value.map(|fault| (Piece::Value, fault)))
+    }
+
+    #[inline]
+    fn fault_in_key(&self, key: &Key<'_>) -> Option<Fault> {
+        let bytes = self.record.key.unwrap_or_default();
+        if key.trailing.is_empty() && bytes.is_ascii() {
+            return None;
+        }
+        if !key.trailing.is_empty() {
+            return Some(trailing(bytes, key.trailing));
+        }
+        let topic = key.topic_partition().map(|(topic, _)| topic);
+        let mut texts = [Some(key.group()), key.member(), topic].into_iter().flatten();
+        texts.any(|text| std::str::from_utf8(text).is_err()).then(|| FaultKind::NotUtf8.at(0))
+    }
+
+    /// What is wrong with the record, given its decoded value.
+    pub fn fault_with(&self, content: &Content<'_>) -> Option<(Piece, Fault)> {
+        self.fault(match content {
+            Content::Bad { fault, .. } => Some(fault.clone()),
+            Content::Value(value) if !value.trailing.is_empty() => {
+                Some(trailing(self.record.value.unwrap_or_default(), value.trailing))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// That bytes are left over at the end.
+pub fn trailing(whole: &[u8], rest: &[u8]) -> Fault {
+    FaultKind::TrailingBytes(rest.len() as u64).at((whole.len() - rest.len()) as u64)
+}
+
+impl Soundness {
+    /// Of a record with this fault.
+    pub fn of<T>(fault: &Option<T>) -> Self {
+        if fault.is_some() { Soundness::Faulty } else { Soundness::Sound }
+    }
 }
 
 /// A format of `dump`.
@@ -63,7 +131,7 @@ pub trait Render {
     /// A batch of which something is shown; the CRC may be wrong.
     fn batch(&mut self, site: &Site, batch: &Batch<'_>, crc: Option<&FaultKind>);
     /// A record.
-    fn record(&mut self, site: &Site, shown: &Shown<'_, '_>);
+    fn record(&mut self, site: &Site, shown: &Shown<'_, '_>) -> Soundness;
     /// A record that does not parse.
     fn bad_record(&mut self, site: &Site, batch: &Batch<'_>, record: &BadRecord<'_>);
     /// The batch ends, and something is wrong with it as a whole.

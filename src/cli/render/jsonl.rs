@@ -2,12 +2,12 @@
 //!
 //! Must not know: what is selected. This is the hot path: JSON by hand into one buffer.
 
-use super::dump::{Piece, Render, Shown, Site};
+use super::dump::{Piece, Render, Shown, Site, Soundness, trailing};
 use crate::fault::{Fault, FaultKind};
 use crate::json::{Json, Style};
 use crate::log::{BadRecord, Batch, Control, Hole};
-use crate::model::event::{Content, Meaning};
-use crate::schema::embedded;
+use crate::model::event::Subject;
+use crate::schema::{Key, KeyFields, RecordType, embedded};
 
 /// How objects are set apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +34,53 @@ pub struct JsonRecords {
     raw: RawBytes,
     /// `{"partition":…,"segment":"…","position":`, the same for a whole segment.
     segment_head: Json,
-    /// The same with the position and `,"offset":`, the same for a whole batch.
+    /// `<position>,"offset":`, the same for a whole batch.
     batch_head: Json,
+    offset_keys: OffsetKeyMemo,
+}
+
+/// Texts of offset commit keys shown before, up to the partition: most records share group and topic with one of them.
+struct OffsetKeyMemo {
+    slots: Vec<OffsetKeyText>,
+}
+
+/// The text of one offset commit key.
+#[derive(Default)]
+struct OffsetKeyText {
+    /// The key's bytes without the partition, its last four.
+    prefix: Vec<u8>,
+    text: Json,
+}
+
+impl OffsetKeyMemo {
+    const SLOTS: usize = 256;
+
+    fn new() -> Self {
+        OffsetKeyMemo { slots: (0..Self::SLOTS).map(|_| OffsetKeyText::default()).collect() }
+    }
+
+    /// Where a key's text would stand: group and topic differ in their ends mostly.
+    #[inline]
+    fn slot(&mut self, prefix: &[u8]) -> Option<&mut OffsetKeyText> {
+        let half = prefix.get(..prefix.len() / 2).and_then(|half| half.last_chunk::<8>()).copied().unwrap_or_default();
+        let end = prefix.last_chunk::<8>().copied().unwrap_or_default();
+        let mixed =
+            (u64::from_le_bytes(half).rotate_left(23) ^ u64::from_le_bytes(end)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.slots.get_mut((mixed >> 56) as usize % Self::SLOTS)
+    }
+}
+
+impl OffsetKeyText {
+    #[cold]
+    fn remember(&mut self, key: &Key<'_>, prefix: &[u8]) {
+        self.prefix.clear();
+        self.prefix.extend_from_slice(prefix);
+        self.text.clear();
+        key_head(&mut self.text, key);
+        // The partition is the key's last field: cut off what stands behind its colon.
+        let end = self.text.bytes().iter().rposition(|&byte| byte == b':').map_or(0, |colon| colon + 1);
+        self.text.truncate(end);
+    }
 }
 
 impl JsonRecords {
@@ -51,6 +96,7 @@ impl JsonRecords {
             raw,
             segment_head: Json::new(Style::Lossless),
             batch_head: Json::new(Style::Lossless),
+            offset_keys: OffsetKeyMemo::new(),
         }
     }
 
@@ -146,49 +192,67 @@ impl JsonRecords {
         self.json.raw("}");
     }
 
+    /// A record whose key could be decoded: key and value. Says what is wrong with the value.
     #[inline]
-    fn meaning(&mut self, meaning: &Meaning<'_>, key: Option<&[u8]>, value: Option<&[u8]>) {
-        match meaning {
-            Meaning::Keyed(key, content) => {
-                self.json.raw(",\"key\":{\"type\":");
-                self.json.int(key.record_type.number());
-                self.json.raw(",\"name\":\"");
-                self.json.raw(key.record_type.name());
-                self.json.raw("\",\"data\":");
-                key.json(&mut self.json);
-                self.trailing(key.trailing);
-                self.json.raw("}");
-                self.content(content, value);
-                embedded_payloads(&mut self.json, content);
-            }
-            Meaning::BadKey { number, .. } => {
-                self.raw_key(*number, key);
-                let version = value.and_then(|bytes| bytes.first_chunk()).map(|pair| i16::from_be_bytes(*pair));
-                self.raw_value(version, value);
-            }
-            Meaning::Control(_) => {}
+    fn keyed(&mut self, key: &Key<'_>, key_bytes: &[u8], value: Option<&[u8]>) -> Option<Fault> {
+        match &key.fields {
+            KeyFields::Offset(fields) if key.trailing.is_empty() => self.offset_key(key, fields.partition, key_bytes),
+            _ => self.key(key),
         }
+        self.value(key.record_type, value)
+    }
+
+    fn unkeyed(&mut self, number: Option<i16>, key: Option<&[u8]>, value: Option<&[u8]>) {
+        self.raw_key(number, key);
+        self.raw_value(version_of(value), value);
+    }
+
+    fn key(&mut self, key: &Key<'_>) {
+        key_head(&mut self.json, key);
+        self.trailing(key.trailing);
+        self.json.raw("}");
     }
 
     #[inline]
-    fn content(&mut self, content: &Content<'_>, bytes: Option<&[u8]>) {
-        match content {
-            Content::Tombstone => self.json.raw(",\"value\":null"),
-            Content::Value(value) => {
-                self.json.raw(",\"value\":{\"version\":");
-                self.json.int(value.version);
-                self.json.raw(",\"data\":");
-                value.data.json(&mut self.json, value.version);
-                if let Some(whose) = value.whose {
-                    self.json.raw(",\"shape\":\"");
-                    self.json.raw(whose);
-                    self.json.raw("\"");
-                }
-                self.trailing(value.trailing);
-                self.json.raw("}");
+    fn offset_key(&mut self, key: &Key<'_>, partition: i32, bytes: &[u8]) {
+        let prefix = bytes.split_last_chunk::<4>().map_or(bytes, |(prefix, _)| prefix);
+        if let Some(slot) = self.offset_keys.slot(prefix) {
+            if slot.prefix != prefix {
+                slot.remember(key, prefix);
             }
-            Content::Bad { version, .. } => self.raw_value(*version, bytes),
+            self.json.append(&slot.text);
         }
+        self.json.int(partition);
+        self.json.raw("}}");
+    }
+
+    #[inline]
+    fn value(&mut self, record_type: RecordType, value: Option<&[u8]>) -> Option<Fault> {
+        let Some(bytes) = value else {
+            self.json.raw(",\"value\":null");
+            return None;
+        };
+        let start = self.json.bytes().len();
+        self.json.raw(",\"value\":{\"version\":");
+        self.json.int(version_of(value).unwrap_or_default());
+        self.json.raw(",\"data\":");
+        let shown = match record_type.transcode_value(bytes, &mut self.json) {
+            Ok(shown) => shown,
+            Err(fault) => {
+                self.json.truncate(start);
+                self.raw_value(version_of(value), value);
+                return Some(fault);
+            }
+        };
+        if let Some(whose) = shown.whose {
+            self.json.raw(",\"shape\":\"");
+            self.json.raw(whose);
+            self.json.raw("\"");
+        }
+        self.trailing(shown.trailing);
+        self.json.raw("}");
+        embedded_payloads(&mut self.json, record_type, bytes);
+        (!shown.trailing.is_empty()).then(|| trailing(bytes, shown.trailing))
     }
 
     #[inline]
@@ -210,11 +274,29 @@ impl JsonRecords {
     }
 }
 
+/// `,"key":{"type":1,"name":"OffsetCommit","data":{…}`, still open.
+fn key_head(json: &mut Json, key: &Key<'_>) {
+    json.raw(",\"key\":{\"type\":");
+    json.int(key.record_type.number());
+    json.raw(",\"name\":\"");
+    json.raw(key.record_type.name());
+    json.raw("\",\"data\":");
+    key.json(json);
+}
+
+/// The version in front of a value, if it is as long as that.
+fn version_of(value: Option<&[u8]>) -> Option<i16> {
+    value?.first_chunk().map(|pair| i16::from_be_bytes(*pair))
+}
+
 /// What clients put inside a group's or member's value, decoded, under `embedded`. It stands apart from `value`, which
 /// stays as Kafka's own JSON has it.
 #[inline]
-fn embedded_payloads(json: &mut Json, content: &Content<'_>) {
-    if let Content::Value(value) = content {
+fn embedded_payloads(json: &mut Json, record_type: RecordType, value: &[u8]) {
+    if !matches!(record_type, RecordType::GroupMetadata | RecordType::ConsumerGroupMemberMetadata) {
+        return;
+    }
+    if let Ok(value) = record_type.decode_value(value) {
         embedded::within::json(json, &value.data);
     }
 }
@@ -257,14 +339,14 @@ impl Render for JsonRecords {
 
     fn batch(&mut self, _: &Site, batch: &Batch<'_>, _: Option<&FaultKind>) {
         self.batch_head.clear();
-        self.batch_head.append(&self.segment_head);
         self.batch_head.int(batch.position());
         self.batch_head.raw(",\"offset\":");
     }
 
     #[inline]
-    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) {
+    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) -> Soundness {
         let (record, header) = (shown.record, shown.batch.header());
+        self.json.append(&self.segment_head);
         self.json.append(&self.batch_head);
         self.json.int(record.offset);
         self.json.raw(",\"timestamp\":");
@@ -279,18 +361,27 @@ impl Render for JsonRecords {
         if !record.headers.is_empty() {
             self.headers(&record.headers);
         }
-        match shown.meaning {
-            Meaning::Control(control) => self.control(shown.batch, control, record.value),
-            meaning => self.meaning(meaning, record.key, record.value),
-        }
+        let in_value = match shown.subject {
+            Subject::Key(key) => self.keyed(key, record.key.unwrap_or_default(), record.value),
+            Subject::BadKey { number, .. } => {
+                self.unkeyed(*number, record.key, record.value);
+                None
+            }
+            Subject::Control(control) => {
+                self.control(shown.batch, control, record.value);
+                None
+            }
+        };
         if self.raw == RawBytes::Shown {
             self.raw_bytes(",\"keyRaw\":", record.key);
             self.raw_bytes(",\"valueRaw\":", record.value);
         }
-        if let Some((piece, fault)) = shown.fault {
-            self.fault(piece, fault);
+        let fault = shown.fault(in_value);
+        if let Some((piece, fault)) = &fault {
+            self.fault(*piece, fault);
         }
         self.close_object();
+        Soundness::of(&fault)
     }
 
     fn bad_record(&mut self, _: &Site, batch: &Batch<'_>, record: &BadRecord<'_>) {
@@ -302,9 +393,12 @@ impl Render for JsonRecords {
                 None => self.json.raw("null"),
             }
         }
-        if record.key.is_some() {
-            let meaning = Meaning::of_data(record.key, record.value);
-            self.meaning(&meaning, record.key, record.value);
+        match Subject::of_key(record.key) {
+            Subject::Key(key) => {
+                self.keyed(&key, record.key.unwrap_or_default(), record.value);
+            }
+            Subject::BadKey { number, .. } if record.key.is_some() => self.unkeyed(number, record.key, record.value),
+            _ => {}
         }
         self.raw_bytes(",\"recordRaw\":", Some(record.raw));
         self.fault(Piece::Batch, &record.fault);
@@ -329,9 +423,8 @@ impl Render for JsonRecords {
     fn end(&mut self) {
         if self.framing == Framing::Array {
             // An array whose last object is followed by a comma and a line end, or an empty one.
-            let buffer = self.json.buffer();
-            let kept = buffer.strip_suffix(b",\n").map_or(buffer.len(), <[u8]>::len);
-            buffer.truncate(kept);
+            let kept = self.json.bytes().strip_suffix(b",\n").map_or(self.json.bytes().len(), <[u8]>::len);
+            self.json.truncate(kept);
             self.json.raw("]\n");
         }
     }

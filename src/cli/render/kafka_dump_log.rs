@@ -3,7 +3,7 @@
 //!
 //! Must not know: what is selected.
 
-use super::dump::{Render, Shown, Site};
+use super::dump::{Render, Shown, Site, Soundness};
 use crate::fault::{Fault, FaultKind};
 use crate::json::{Json, Style};
 use crate::log::{BadRecord, Batch, Hole};
@@ -34,7 +34,9 @@ impl Render for DumpLogText {
     fn buffer(&mut self) -> &mut Json {
         &mut self.json
     }
-    fn record(&mut self, _: &Site, _: &Shown<'_, '_>) {}
+    fn record(&mut self, _: &Site, _: &Shown<'_, '_>) -> Soundness {
+        Soundness::Sound
+    }
     fn segment(&mut self, _: &Site) {}
     fn hole(&mut self, _: &Site, _: &Hole) {}
     fn batch(&mut self, _: &Site, _: &Batch<'_>, _: Option<&FaultKind>) {}

@@ -6,11 +6,12 @@
 //! without a key and those that a formatter would end with an exception at.
 //! Must not know: what is selected.
 
-use super::dump::{Render, Shown, Site};
+use super::dump::{Render, Shown, Site, Soundness};
 use crate::fault::{Fault, FaultKind};
 use crate::json::{Json, Style};
 use crate::log::{BadRecord, Batch, Hole};
-use crate::model::event::{Content, Meaning};
+use crate::model::event::{Content, Subject};
+use crate::schema::Key;
 
 /// Records as Kafka's formatters print them.
 pub struct FormatterJson {
@@ -22,24 +23,8 @@ impl FormatterJson {
     pub fn new() -> Self {
         FormatterJson { json: Json::new(Style::Kafka) }
     }
-}
 
-impl Default for FormatterJson {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Render for FormatterJson {
-    fn buffer(&mut self) -> &mut Json {
-        &mut self.json
-    }
-
-    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) {
-        let Meaning::Keyed(key, content) = shown.meaning else { return };
-        if !matches!(key.record_type.number(), 0..=2 | 10..=15) {
-            return;
-        }
+    fn line(&mut self, key: &Key<'_>, content: &Content<'_>) {
         let json = &mut self.json;
         let start = json.bytes().len();
         json.raw("{\"key\":{\"type\":");
@@ -56,12 +41,30 @@ impl Render for FormatterJson {
                 value.data.json(json, value.version);
                 json.raw("}");
             }
-            Content::Bad { .. } => {
-                json.buffer().truncate(start);
-                return;
-            }
+            Content::Bad { .. } => return json.truncate(start),
         }
         json.raw("}\n");
+    }
+}
+
+impl Default for FormatterJson {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Render for FormatterJson {
+    fn buffer(&mut self) -> &mut Json {
+        &mut self.json
+    }
+
+    fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) -> Soundness {
+        let Subject::Key(key) = shown.subject else { return Soundness::of(&shown.fault(None)) };
+        let content = shown.content(key);
+        if matches!(key.record_type.number(), 0..=2 | 10..=15) {
+            self.line(key, &content);
+        }
+        Soundness::of(&shown.fault_with(&content))
     }
 
     fn segment(&mut self, _: &Site) {}

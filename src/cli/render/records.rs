@@ -2,7 +2,7 @@
 //!
 //! Must not know: what is selected. A table is laid out a thousand rows at a time, so that a long log needs no memory.
 
-use super::dump::{Piece, Render, Shown, Site};
+use super::dump::{Piece, Render, Shown, Site, Soundness};
 use super::jsonl::RawBytes;
 use super::name::visible;
 use super::table::{Looks, Table, csv_line};
@@ -10,7 +10,7 @@ use crate::cli::time::rfc3339;
 use crate::fault::{Fault, FaultKind};
 use crate::json::{Json, Style};
 use crate::log::{BadRecord, Batch, Control, Hole};
-use crate::model::event::{Content, Meaning};
+use crate::model::event::{Content, Subject};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -195,15 +195,15 @@ struct Cells {
 }
 
 impl Cells {
-    fn of(batch: &Batch<'_>, meaning: &Meaning<'_>) -> Self {
-        match meaning {
-            Meaning::Keyed(key, content) => {
+    fn of(batch: &Batch<'_>, subject: &Subject<'_>, content: Option<&Content<'_>>) -> Self {
+        match subject {
+            Subject::Key(key) => {
                 let topic = key.topic_partition();
                 let detail = match (topic, key.member()) {
                     (Some((topic, partition)), _) => format!("{}-{partition}", visible(topic)),
                     (None, member) => member.map_or(String::new(), visible),
                 };
-                let (version, value) = content_cell(content);
+                let (version, value) = content.map(content_cell).unwrap_or_default();
                 Cells {
                     what: format!("{} {}", key.record_type.number(), key.record_type.name()),
                     group: Some(key.group().to_vec()),
@@ -215,10 +215,10 @@ impl Cells {
                     value,
                 }
             }
-            Meaning::BadKey { number, .. } => {
+            Subject::BadKey { number, .. } => {
                 Cells { what: number.map_or("?".to_owned(), |number| format!("{number} ?")), ..Cells::default() }
             }
-            Meaning::Control(control) => Cells {
+            Subject::Control(control) => Cells {
                 what: control.as_ref().map_or("CONTROL ?", Control::name).to_owned(),
                 value: format!("producer {} epoch {}", batch.header().producer_id, batch.header().producer_epoch),
                 ..Cells::default()
@@ -278,20 +278,23 @@ impl Render for RecordRows {
 
     fn batch(&mut self, _: &Site, _: &Batch<'_>, _: Option<&FaultKind>) {}
 
-    fn record(&mut self, site: &Site, shown: &Shown<'_, '_>) {
-        let cells = Cells::of(shown.batch, shown.meaning);
+    fn record(&mut self, site: &Site, shown: &Shown<'_, '_>) -> Soundness {
+        let content = if let Subject::Key(key) = shown.subject { Some(shown.content(key)) } else { None };
+        let fault = content.as_ref().map_or_else(|| shown.fault(None), |content| shown.fault_with(content));
+        let cells = Cells::of(shown.batch, shown.subject, content.as_ref());
         let record = shown.record;
-        let fault = shown.fault.map_or(String::new(), |(piece, fault)| fault_text(piece, fault));
+        let text = fault.as_ref().map_or(String::new(), |(piece, fault)| fault_text(*piece, fault));
         if self.is_csv() {
             let bytes = |bytes: Option<&[u8]>| match self.raw {
                 RawBytes::Shown => bytes.map_or(String::new(), |bytes| STANDARD.encode(bytes)),
                 RawBytes::Hidden => String::new(),
             };
-            let end = [fault, bytes(record.key), bytes(record.value)];
+            let end = [text, bytes(record.key), bytes(record.value)];
             self.csv_row(site, shown.batch, (Some(record.offset), Some(record.timestamp)), &cells, end);
         } else {
-            self.text_row(site, Some(record.offset), Some(record.timestamp), &cells, fault);
+            self.text_row(site, Some(record.offset), Some(record.timestamp), &cells, text);
         }
+        Soundness::of(&fault)
     }
 
     fn bad_record(&mut self, site: &Site, batch: &Batch<'_>, record: &BadRecord<'_>) {

@@ -134,6 +134,11 @@ impl FaultKind {
         }
     }
 
+    /// Whether something is wrong indeed. Zeros to the end of a file are what preallocation leaves.
+    pub fn is_damage(&self) -> bool {
+        *self != FaultKind::ZeroTail
+    }
+
     /// This kind of fault at a byte.
     pub fn at(self, at: u64) -> Fault {
         Fault { kind: self, at }

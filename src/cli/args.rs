@@ -64,6 +64,7 @@ pub enum When {
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant)] // one at a time, once a run
 pub enum Command {
     /// What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only
     Info(InfoArgs),

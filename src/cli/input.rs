@@ -41,6 +41,17 @@ impl Partition {
         self.segments.iter().map(|segment| segment.len).sum()
     }
 
+    /// The folder it lies in, also of a single segment.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.dir {
+            Some(dir) => Some(&dir.path),
+            None => {
+                let parent = self.segments.first()?.path.parent()?;
+                Some(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+            }
+        }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         match &self.dir {
@@ -164,15 +175,19 @@ fn note_variant(path: &Path, variant: Variant, context: &Context) {
 }
 
 fn left_out_line(left_out: &LeftOut) -> String {
-    let why = match left_out.reason {
+    format!("left out: {} ({})", left_out.file.path.display(), left_out_reason(left_out))
+}
+
+/// Why a segment file does not count.
+pub fn left_out_reason(left_out: &LeftOut) -> String {
+    match left_out.reason {
         Reason::Deleted => "deleted segment; name it to read it".to_owned(),
         Reason::Unfinished => "left by a cleaning that did not finish".to_owned(),
         Reason::SwapOfUnfinished { cleaned } => {
             format!("part of a cleaning that did not finish: a .cleaned file stands at {cleaned}")
         }
         Reason::Replaced { from, to } => format!("replaced by .swap files that hold offsets {from} to {}", to - 1),
-    };
-    format!("left out: {} ({why})", left_out.file.path.display())
+    }
 }
 
 fn note_twice(partitions: &[Partition], context: &Context) {

@@ -6,7 +6,11 @@ use super::args::{Talk, When};
 use super::out::Out;
 use super::render::table::{Looking, Looks};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::cell::Cell;
 use std::io::IsTerminal;
+
+/// The bar moves by no less than this many bytes: asking it reads the clock.
+const STEP: u64 = 1 << 20;
 
 /// How much is said on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +28,8 @@ pub struct Context {
     color: Looking,
     progress: bool,
     bar: ProgressBar,
+    /// Where the bar moves next, in bytes.
+    next: Cell<u64>,
 }
 
 impl Context {
@@ -42,13 +48,13 @@ impl Context {
             _ => Loudness::Normal,
         };
         let progress = !talk.no_progress && loudness > Loudness::Quiet && std::io::stderr().is_terminal();
-        Context { out, loudness, color, progress, bar: ProgressBar::hidden() }
+        Context { out, loudness, color, progress, bar: ProgressBar::hidden(), next: Cell::new(0) }
     }
 
     /// How a table is to look: as wide as the terminal, or as COLUMNS says; without limit when piped.
     pub fn looks(&self) -> Looks {
         let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let terminal = || self.out.is_terminal().then(|| console_width()).flatten();
+        let terminal = || self.out.is_terminal().then(console_width).flatten();
         Looks { width: given.or_else(terminal), color: self.color }
     }
 
@@ -73,18 +79,21 @@ impl Context {
     /// Begins long work of so many bytes. The bar shows only on a terminal, and only once the work has taken a while;
     /// not when data goes to the same terminal, which it would garble.
     pub fn begin(&mut self, bytes: u64) {
+        self.next.set(u64::MAX);
         if self.progress && !self.out.is_terminal() {
+            self.next.set(0);
             let style = "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
             self.bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr_with_hz(5));
             self.bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
         }
     }
 
-    /// Says how far the work is. Costs next to nothing where no bar is shown.
+    /// Says how far the work is.
     #[inline]
     pub fn at(&self, bytes: u64) {
-        if self.progress {
+        if bytes >= self.next.get() {
             self.bar.set_position(bytes);
+            self.next.set(bytes.saturating_add(STEP));
         }
     }
 

@@ -22,6 +22,11 @@ pub const MAGIC_AT: usize = 16;
 /// change without touching it.
 pub const CRC_FROM: usize = 21;
 
+/// The bit of the attributes (from magic 1 on) that says that the broker set the time.
+pub const LOG_APPEND_TIME: i16 = 0x08;
+/// The bit of the attributes that says that the first time is a delete horizon (KIP-534, Kafka 3.1).
+pub const DELETE_HORIZON: i16 = 0x40;
+
 /// What a batch's records have as their time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimestampType {
@@ -107,13 +112,13 @@ impl Header {
             crc: be_i32(head, 17) as u32,
             attributes,
             codec: Codec::of_attributes(attributes),
-            timestamp_type: match attributes & 8 {
+            timestamp_type: match attributes & LOG_APPEND_TIME {
                 0 => TimestampType::CreateTime,
                 _ => TimestampType::LogAppendTime,
             },
             base_timestamp,
             max_timestamp: be_i64(head, 35),
-            delete_horizon_ms: (attributes & 0x40 != 0).then_some(base_timestamp),
+            delete_horizon_ms: (attributes & DELETE_HORIZON != 0).then_some(base_timestamp),
             producer_id: be_i64(head, 43),
             producer_epoch: i16::from_be_bytes([head[51], head[52]]),
             base_sequence: be_i32(head, 53),

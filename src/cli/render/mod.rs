@@ -2,6 +2,7 @@
 
 pub mod batches;
 pub mod dump;
+pub mod info;
 pub mod jsonl;
 pub mod kafka_dump_log;
 pub mod kafka_formatter;

@@ -2,7 +2,11 @@
 //!
 //! Must not know: what stands in the cells.
 
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, presets};
+use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
+
+/// Words up to this many characters stay whole, even if the table gets wider than the terminal: a number or a time that
+/// is broken over lines cannot be read.
+const LONGEST_WORD: usize = 24;
 
 /// How wide and how bright a table may be.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +72,10 @@ impl Table {
         table.add_rows(&self.rows);
         for (i, column) in table.column_iter_mut().enumerate() {
             column.set_padding((0, 2));
+            let cells =
+                self.rows.iter().filter_map(|row| row.get(i)).map(String::as_str).chain(self.head.get(i).copied());
+            let longest = cells.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0);
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest.min(LONGEST_WORD) as u16 + 2)));
             if self.rows.iter().all(|row| row.get(i).is_some_and(|cell| is_number(cell))) && !self.rows.is_empty() {
                 column.set_cell_alignment(CellAlignment::Right);
             }

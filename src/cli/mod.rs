@@ -7,6 +7,7 @@ pub mod out;
 pub mod render;
 pub mod select;
 pub mod span;
+pub mod state;
 pub mod talk;
 pub mod time;
 
@@ -16,6 +17,18 @@ use cmd::Outcome;
 use std::process::ExitCode;
 use talk::Context;
 
+/// An error in how the program was called: exit status 2.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
     // Usage errors end here with exit status 2, help and version with 0.
@@ -24,6 +37,8 @@ pub fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Info(args) => cmd::info::run(args, &mut context),
         Command::Dump(args) => cmd::dump::run(args, &mut context),
+        Command::Groups(args) => cmd::groups::run(args, &mut context),
+        Command::Describe(args) => cmd::describe::run(args, &mut context),
         Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
         Command::Schema(args) => cmd::schema::run(args, &mut context),
         Command::Generate(args) => cmd::generate::run(args, &mut context),
@@ -35,7 +50,7 @@ pub fn main() -> ExitCode {
         Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("grouplog: {error:#}");
-            ExitCode::from(1)
+            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
         }
     }
 }

@@ -9,7 +9,7 @@ use super::time;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::model::assemble::Groups;
 use crate::model::load::{Loading, Until, load, log_start};
-use crate::model::replay::State;
+use crate::model::replay::{Helper, State};
 use crate::model::rules::{Release, Rules};
 use crate::model::topics::Topics;
 use crate::model::view::Group;
@@ -65,6 +65,8 @@ pub fn load_paths(
         topics.learn_from_text(&text).with_context(|| path.display().to_string())?;
     }
     context.begin(partitions.iter().map(Partition::bytes).sum());
+    // Threads that no partition of its own keeps busy help with one.
+    let helper = if moments.threads() > partitions.len() { Helper::ChecksCrcs } else { Helper::None };
     let loaded = in_parallel(partitions, moments.threads(), context, |partition, progress| {
         let start = start_of(partition, moments);
         let how = Loading {
@@ -72,6 +74,7 @@ pub fn load_paths(
             until,
             log_start: start,
             max_inflated: reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED),
+            helper,
             wanted,
         };
         let paths: Vec<_> = partition.segments.iter().map(|segment| segment.path.clone()).collect();

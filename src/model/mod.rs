@@ -2,6 +2,7 @@
 //!
 //! Must not know: how anything is printed.
 
+pub mod ahead;
 pub mod assemble;
 mod assemble_classic;
 mod assemble_modern;

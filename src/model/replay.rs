@@ -4,13 +4,14 @@
 //! stands there, ABORT drops them. Damage never stops replay; what it may have cost is kept in [`Doubts`].
 //! Must not know: what values say (they are only checked), and how the result looks.
 
+use super::ahead::{AskAhead, CheckNow, Checked};
 use super::doubt::Doubts;
 use super::rules::{PendingUnderTombstone, Rules};
 use super::store::{OffsetKey, Offsets, Others, Place, Slot, Values, offset_key_parts};
-use super::walk::{Step, Visitor};
+use super::walk::{Step, Visitor, walk_segment};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
-use crate::log::{BadRecord, Batch, Control, Hole, Record, Segment};
+use crate::log::{BadRecord, Batch, Control, Hole, Inflater, Record, Segment};
 use crate::schema::offsets::OffsetCommitValue;
 use crate::schema::{Key, KeyFields, Message, RecordType};
 use foldhash::fast::FixedState;
@@ -72,6 +73,15 @@ impl Extent {
     pub const ALL: Extent = Extent { from: i64::MIN, last: i64::MAX };
 }
 
+/// Whether a second thread helps with one partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Helper {
+    /// None does.
+    None,
+    /// One checks CRCs ahead.
+    ChecksCrcs,
+}
+
 /// Replays a partition, segment by segment.
 pub struct Replay<'f> {
     state: State,
@@ -97,12 +107,25 @@ impl<'f> Replay<'f> {
     pub fn segment(
         &mut self,
         segment: Segment,
-        inflater: &mut crate::log::Inflater,
+        inflater: &mut Inflater,
+        helper: Helper,
         progress: &mut dyn FnMut(u64),
     ) -> io::Result<Step> {
         self.segment = self.state.values.next_segment();
         let mut watched = Watched { replay: self, progress };
-        let step = super::walk::walk_segment(&segment, segment.spans(), inflater, &mut watched)?;
+        let step = match helper {
+            Helper::None => walk_segment(&segment, segment.spans(), inflater, &mut CheckNow, &mut watched)?,
+            Helper::ChecksCrcs => {
+                let checked = Checked::default();
+                std::thread::scope(|scope| {
+                    scope.spawn(|| checked.run(&segment));
+                    let mut ask = AskAhead::new(&checked);
+                    let step = walk_segment(&segment, segment.spans(), inflater, &mut ask, &mut watched);
+                    checked.end();
+                    step
+                })?
+            }
+        };
         if segment.was_cut() {
             self.state.doubts.hole(&FaultKind::FileCut, self.state.end_offset);
         }

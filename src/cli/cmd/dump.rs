@@ -14,6 +14,7 @@ use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Hole, Inflater, Record, Segment};
+use crate::model::ahead::CheckNow;
 use crate::model::event::Subject;
 use crate::model::walk::{Step, Visitor, walk_segment};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -156,7 +157,7 @@ impl Dump<'_> {
             return Ok(Step::Stop);
         }
         let spans = if from == 0 { segment.spans() } else { segment.spans_from(from) };
-        let step = walk_segment(segment, spans, inflater, self)?;
+        let step = walk_segment(segment, spans, inflater, &mut CheckNow, self)?;
         self.render.segment_end(&self.site);
         Ok(step)
     }
@@ -223,16 +224,15 @@ impl Visitor for Dump<'_> {
     }
 
     #[inline]
-    fn batch(&mut self, _: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
+    fn concerns(&mut self, batch: &Batch<'_>) -> bool {
         self.context.at(self.bytes_before + batch.position());
-        if !self.stretch.may_hold(batch) {
-            return Ok(Step::Over);
-        }
+        self.stretch.may_hold(batch) && self.selector.producer(batch.header().producer_id)
+    }
+
+    #[inline]
+    fn batch(&mut self, _: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
         self.batch_shown = false;
         self.crc = crc.map(|kind| kind.clone().at(batch.position()));
-        if !self.selector.producer(batch.header().producer_id) {
-            return Ok(Step::Over);
-        }
         if self.what == What::Batches {
             self.show_batch(batch);
             self.faults += u64::from(crc.is_some());

@@ -1,0 +1,184 @@
+//! `describe` against what the brokers that wrote the logs said about their groups: `truth.json` of every exhibit.
+//!
+//! Every difference that is not in `all_known` fails, and so does an entry there that explains nothing.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::facts::{self, Counts, Difference, Facts};
+use common::{Exhibit, museum, truth};
+use serde_json::Value;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A difference between log and broker that is right as it is.
+struct Known {
+    /// The exhibit's name.
+    exhibit: &'static str,
+    group: &'static str,
+    /// As `Difference::what`.
+    what: &'static str,
+    because: &'static str,
+    used: Cell<usize>,
+}
+
+const fn known(exhibit: &'static str, group: &'static str, what: &'static str, because: &'static str) -> Known {
+    Known { exhibit, group, what, because, used: Cell::new(0) }
+}
+
+/// All of them.
+fn all_known() -> Vec<Known> {
+    let epoch = "2.1-IV0 keeps the leader epoch in memory alone: its value version 2 has no room for it";
+    let caught = "a rebalance is never written: the log shows the last finished generation";
+    let forgets = "0.10 and 0.11 forget the protocol type of an empty group when they load it; the record has it";
+    vec![
+        known("museum/2.1.1-ibp-2.1-IV0", "keeper", "offset orders-0: leaderEpoch", epoch),
+        known("museum/2.1.1-ibp-2.1-IV0", "keeper", "offset orders-2: leaderEpoch", epoch),
+        known("museum/2.1.1-ibp-2.1-IV0", "since-2.1.1", "offset orders-0: leaderEpoch", epoch),
+        known("museum/2.1.1-ibp-2.1-IV0", "since-2.1.1", "offset orders-2: leaderEpoch", epoch),
+        known("museum/0.10.2.2", "by-RoundRobinAssignor", "protocolType", forgets),
+        known("museum/0.10.2.2", "pair", "protocolType", forgets),
+        known("museum/0.11.0.3", "by-RoundRobinAssignor", "protocolType", forgets),
+        known("museum/0.11.0.3", "by-StickyAssignor", "protocolType", forgets),
+        known("museum/0.11.0.3", "pair", "protocolType", forgets),
+        known("odd", "g-caught", "state", caught),
+        known("odd", "g-caught", "assignor", caught),
+        known("odd", "g-caught", "member raw-1eb45ab2-5833-4578-893e-6039110df096", caught),
+        known("tx", "t-timeout", "listed", "a simple group whose offsets are all gone: there is nothing to show"),
+    ]
+}
+
+/// Whose log is compared, where an exhibit has those of several brokers: the others had not all of it.
+fn brokers(exhibit: &str) -> Option<&'static [&'static str]> {
+    match exhibit {
+        "replicas/in-sync" => Some(&["log/broker-1", "log/broker-2", "log/broker-3"]),
+        // Broker 2 was down while the others went on.
+        "replicas/lagging" => Some(&["log/broker-1", "log/broker-3"]),
+        // Broker 2 was elected when the others were down, and is the one that was asked.
+        "replicas/diverged" => Some(&["log/broker-2"]),
+        _ => None,
+    }
+}
+
+#[test]
+fn describe_says_what_the_broker_said() {
+    let known = all_known();
+    let (mut total, mut failures) = (Counts::default(), Vec::new());
+    let (mut compared, mut helped) = (0, Vec::new());
+    for exhibit in common::exhibits() {
+        let Some(bytes) = exhibit.text("truth.json") else { continue };
+        let truth: Value = serde_json::from_slice(&bytes).unwrap();
+        let told = Told::of(&truth);
+        for log in exhibit.log_dirs() {
+            if brokers(&exhibit.name).is_some_and(|some| !some.contains(&log.as_str())) {
+                continue;
+            }
+            compared += 1;
+            let (ours, help) = ours(&exhibit, &log, &told);
+            if help {
+                helped.push(format!("{} {log}", exhibit.name));
+            }
+            let (differences, counts) = facts::compare(&told.facts, &ours);
+            total += counts;
+            let left = differences.iter().filter(|it| !told.explains(it) && !explained(&known, &exhibit, it));
+            failures.extend(left.map(|it| format!("{} {log}: {it}", exhibit.name)));
+        }
+    }
+    println!("compared {compared} logs: {total}");
+    println!("names of topics came from truth.json, not from the log: {helped:?}");
+    known.iter().for_each(|it| println!("known ({} times): {} {}: {}", it.used.get(), it.exhibit, it.what, it.because));
+    assert!(failures.is_empty(), "{} differences:\n{}", failures.len(), failures.join("\n"));
+    if common::golden().is_some() {
+        let unused: Vec<_> = known.iter().filter(|it| it.used.get() == 0).map(|it| (it.exhibit, it.what)).collect();
+        assert!(unused.is_empty(), "these explain nothing: {unused:?}");
+        assert!(total.groups > 700 && total.members > 150 && total.offsets > 3000, "too little was compared: {total}");
+    }
+}
+
+fn explained(known: &[Known], exhibit: &Exhibit, difference: &Difference) -> bool {
+    let fits = |it: &&Known| {
+        (it.exhibit, it.group, it.what) == (exhibit.name.as_str(), difference.group.as_str(), difference.what.as_str())
+    };
+    let Some(found) = known.iter().find(fits) else { return false };
+    found.used.set(found.used.get() + 1);
+    true
+}
+
+/// What a truth says.
+struct Told {
+    facts: Facts,
+    /// Lines for `--topics`.
+    topics: String,
+    still_committing: Vec<String>,
+}
+
+impl Told {
+    fn of(truth: &Value) -> Self {
+        if truth["groups"].is_array() {
+            let still_committing = museum::still_committing(truth);
+            Told { facts: museum::facts(truth), topics: museum::topics(truth), still_committing }
+        } else {
+            Told { facts: truth::facts(truth), topics: truth::topics(truth), still_committing: Vec::new() }
+        }
+    }
+
+    /// The members of some groups went on committing while the broker was asked: their offsets in the log are the same
+    /// or greater, with the metadata of the later commit.
+    fn explains(&self, difference: &Difference) -> bool {
+        let offset = |text: &str| text.parse::<i64>().ok();
+        let later = match difference.what.strip_prefix("offset ").and_then(|what| what.split_once(": ")) {
+            Some((_, "offset")) => offset(&difference.ours) > offset(&difference.truth),
+            Some((_, "metadata")) => true,
+            _ => false,
+        };
+        later && self.still_committing.contains(&difference.group)
+    }
+}
+
+/// What `describe` says; and whether it needed to be told names of topics, which the log holds as ids alone.
+fn ours(exhibit: &Exhibit, log: &str, told: &Told) -> (Facts, bool) {
+    let dir = exhibit.dir.join(log);
+    let alone = describe(&dir, None);
+    let names: BTreeMap<&str, &str> =
+        told.topics.lines().filter_map(|line| Some((line.split(',').nth(1)?, line.split(',').next()?))).collect();
+    let mut unknown = false;
+    each_topic(&alone, &mut |topic| {
+        let id = topic["topicId"].as_str().unwrap_or_default();
+        match (topic["topic"].as_str(), names.get(id)) {
+            (None, _) => unknown = true,
+            // What the log taught us is what the broker says.
+            (Some(ours), Some(theirs)) => assert_eq!(ours, *theirs, "{} {log}: topic {id}", exhibit.name),
+            (Some(_), None) => {}
+        }
+    });
+    if !unknown {
+        return (facts::of_describe(&alone), false);
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &told.topics).unwrap();
+    (facts::of_describe(&describe(&dir, Some(file.path()))), true)
+}
+
+fn each_topic(value: &Value, each: &mut impl FnMut(&Value)) {
+    match value {
+        Value::Object(map) if map.contains_key("topicId") && map.contains_key("partitions") => each(value),
+        Value::Object(map) => map.values().for_each(|it| each_topic(it, each)),
+        Value::Array(all) => all.iter().for_each(|it| each_topic(it, each)),
+        _ => {}
+    }
+}
+
+fn describe(dir: &Path, topics: Option<&Path>) -> Value {
+    let mut args = vec!["describe".to_owned(), "--all".to_owned(), "--format".to_owned(), "json".to_owned()];
+    if let Some(topics) = topics {
+        args.extend(["--topics".to_owned(), topics.display().to_string()]);
+    }
+    args.push(".".to_owned());
+    let output = common::grouplog(dir, args);
+    let code = output.status.code();
+    // 3: damage, which is named; the state is still what could be read.
+    assert!(matches!(code, Some(0 | 3)), "{}: {code:?} {}", dir.display(), String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}

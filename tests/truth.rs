@@ -182,3 +182,75 @@ fn describe(dir: &Path, topics: Option<&Path>) -> Value {
     assert!(matches!(code, Some(0 | 3)), "{}: {code:?} {}", dir.display(), String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
+
+/// The partitions' open transactions: producer, epoch, and the offset at which the last stable offset stops.
+type Open = BTreeMap<(i64, i64), (i64, i64)>;
+
+#[test]
+fn what_waits_belongs_to_the_transactions_that_the_broker_calls_open() {
+    let (mut partitions, mut transactions) = (0, 0);
+    for exhibit in common::exhibits() {
+        let Some(bytes) = exhibit.text("truth.json") else { continue };
+        let truth: Value = serde_json::from_slice(&bytes).unwrap();
+        let Some(asked) = truth["offsetsPartitions"].as_object() else { continue };
+        for log in exhibit.log_dirs() {
+            if brokers(&exhibit.name).is_some_and(|some| !some.contains(&log.as_str())) {
+                continue;
+            }
+            let open = open_in_truth(&truth);
+            assert_eq!(pending(&describe(&exhibit.dir.join(&log), None)), open, "{} {log}", exhibit.name);
+            partitions += asked.len();
+            transactions += open.len();
+        }
+    }
+    println!("{partitions} partitions, {transactions} open transactions");
+    assert!(partitions >= 30 && transactions >= 2, "{partitions} partitions, {transactions} open transactions");
+}
+
+fn open_in_truth(truth: &Value) -> Open {
+    let mut open = Open::new();
+    for (partition, said) in truth["offsetsPartitions"].as_object().unwrap() {
+        let producers = facts::array(&said["producers"]);
+        for producer in producers.filter(|it| !it["currentTransactionStartOffset"].is_null()) {
+            let number = |name: &str| producer[name].as_i64().unwrap();
+            let key = (partition.parse().unwrap(), number("producerId"));
+            open.insert(key, (number("producerEpoch"), number("currentTransactionStartOffset")));
+        }
+        let first = open.iter().filter(|(key, _)| key.0.to_string() == *partition).map(|(_, (_, start))| *start).min();
+        assert_eq!(said["lastStable"].as_i64(), first.or(said["end"].as_i64()));
+    }
+    open
+}
+
+/// Of each producer the first commit that waits stands where its transaction began: nothing else is written in one here.
+fn pending(groups: &Value) -> Open {
+    let mut open = Open::new();
+    for group in facts::array(groups) {
+        for pending in facts::array(&group["offsets"]).flat_map(|offset| facts::array(&offset["pending"])) {
+            let number = |name: &str| pending[name].as_i64().unwrap();
+            let key = (group["partition"].as_i64().unwrap(), number("producerId"));
+            let at = open.entry(key).or_insert((number("producerEpoch"), i64::MAX));
+            at.1 = at.1.min(number("logOffset"));
+        }
+    }
+    open
+}
+
+#[test]
+fn an_open_transaction_stands_beside_what_is_committed_under_it() {
+    let tx = common::exhibits().into_iter().find(|it| it.name == "tx").unwrap();
+    let groups = describe(&tx.dir.join("log"), None);
+    let group = |name: &str| facts::array(&groups).find(|group| group["group"] == name).unwrap();
+    // Only pending, in a group that is listed all the same: no committed value.
+    let only = &group("t-open-only")["offsets"];
+    assert_eq!(only.as_array().unwrap().len(), 1);
+    assert!(only[0]["offset"].is_null() && only[0]["leaderEpoch"].is_null() && only[0]["metadata"].is_null());
+    assert_eq!(
+        (&only[0]["pending"][0]["producerId"], &only[0]["pending"][0]["producerEpoch"]),
+        (&11.into(), &0.into())
+    );
+    // Committed while the transaction of the same key was open: both are shown.
+    let both = &group("t-open")["offsets"][0];
+    assert_eq!((&both["partition"], &both["offset"]), (&4.into(), &4.into()));
+    assert_eq!((&both["pending"][0]["producerId"], &both["pending"][0]["offset"]), (&11.into(), &99.into()));
+}

@@ -6,12 +6,12 @@
 
 mod common;
 
-use common::facts::{self, Counts, Difference, Facts};
-use common::{Exhibit, museum, truth};
+use common::Exhibit;
+use common::facts::{self, Counts, Difference};
+use common::told::{Names, Told, describe, described};
 use serde_json::Value;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// A difference between log and broker that is right as it is.
 struct Known {
@@ -46,7 +46,6 @@ fn all_known() -> Vec<Known> {
         known("odd", "g-caught", "state", caught),
         known("odd", "g-caught", "assignor", caught),
         known("odd", "g-caught", "member raw-1eb45ab2-5833-4578-893e-6039110df096", caught),
-        known("tx", "t-timeout", "listed", "a simple group whose offsets are all gone: there is nothing to show"),
     ]
 }
 
@@ -76,8 +75,8 @@ fn describe_says_what_the_broker_said() {
                 continue;
             }
             compared += 1;
-            let (ours, help) = ours(&exhibit, &log, &told);
-            if help {
+            let (ours, names) = described(&exhibit.dir.join(&log), &told, &[]);
+            if names == Names::Truth {
                 helped.push(format!("{} {log}", exhibit.name));
             }
             let (differences, counts) = facts::compare(&told.facts, &ours);
@@ -106,83 +105,6 @@ fn explained(known: &[Known], exhibit: &Exhibit, difference: &Difference) -> boo
     true
 }
 
-/// What a truth says.
-struct Told {
-    facts: Facts,
-    /// Lines for `--topics`.
-    topics: String,
-    still_committing: Vec<String>,
-}
-
-impl Told {
-    fn of(truth: &Value) -> Self {
-        if truth["groups"].is_array() {
-            let still_committing = museum::still_committing(truth);
-            Told { facts: museum::facts(truth), topics: museum::topics(truth), still_committing }
-        } else {
-            Told { facts: truth::facts(truth), topics: truth::topics(truth), still_committing: Vec::new() }
-        }
-    }
-
-    /// The members of some groups went on committing while the broker was asked: their offsets in the log are the same
-    /// or greater, with the metadata of the later commit.
-    fn explains(&self, difference: &Difference) -> bool {
-        let offset = |text: &str| text.parse::<i64>().ok();
-        let later = match difference.what.strip_prefix("offset ").and_then(|what| what.split_once(": ")) {
-            Some((_, "offset")) => offset(&difference.ours) > offset(&difference.truth),
-            Some((_, "metadata")) => true,
-            _ => false,
-        };
-        later && self.still_committing.contains(&difference.group)
-    }
-}
-
-/// What `describe` says; and whether it needed to be told names of topics, which the log holds as ids alone.
-fn ours(exhibit: &Exhibit, log: &str, told: &Told) -> (Facts, bool) {
-    let dir = exhibit.dir.join(log);
-    let alone = describe(&dir, None);
-    let names: BTreeMap<&str, &str> =
-        told.topics.lines().filter_map(|line| Some((line.split(',').nth(1)?, line.split(',').next()?))).collect();
-    let mut unknown = false;
-    each_topic(&alone, &mut |topic| {
-        let id = topic["topicId"].as_str().unwrap_or_default();
-        match (topic["topic"].as_str(), names.get(id)) {
-            (None, _) => unknown = true,
-            // What the log taught us is what the broker says.
-            (Some(ours), Some(theirs)) => assert_eq!(ours, *theirs, "{} {log}: topic {id}", exhibit.name),
-            (Some(_), None) => {}
-        }
-    });
-    if !unknown {
-        return (facts::of_describe(&alone), false);
-    }
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), &told.topics).unwrap();
-    (facts::of_describe(&describe(&dir, Some(file.path()))), true)
-}
-
-fn each_topic(value: &Value, each: &mut impl FnMut(&Value)) {
-    match value {
-        Value::Object(map) if map.contains_key("topicId") && map.contains_key("partitions") => each(value),
-        Value::Object(map) => map.values().for_each(|it| each_topic(it, each)),
-        Value::Array(all) => all.iter().for_each(|it| each_topic(it, each)),
-        _ => {}
-    }
-}
-
-fn describe(dir: &Path, topics: Option<&Path>) -> Value {
-    let mut args = vec!["describe".to_owned(), "--all".to_owned(), "--format".to_owned(), "json".to_owned()];
-    if let Some(topics) = topics {
-        args.extend(["--topics".to_owned(), topics.display().to_string()]);
-    }
-    args.push(".".to_owned());
-    let output = common::grouplog(dir, args);
-    let code = output.status.code();
-    // 3: damage, which is named; the state is still what could be read.
-    assert!(matches!(code, Some(0 | 3)), "{}: {code:?} {}", dir.display(), String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
 /// The partitions' open transactions: producer, epoch, and the offset at which the last stable offset stops.
 type Open = BTreeMap<(i64, i64), (i64, i64)>;
 
@@ -198,7 +120,7 @@ fn what_waits_belongs_to_the_transactions_that_the_broker_calls_open() {
                 continue;
             }
             let open = open_in_truth(&truth);
-            assert_eq!(pending(&describe(&exhibit.dir.join(&log), None)), open, "{} {log}", exhibit.name);
+            assert_eq!(pending(&describe(&exhibit.dir.join(&log), &[])), open, "{} {log}", exhibit.name);
             partitions += asked.len();
             transactions += open.len();
         }
@@ -239,7 +161,7 @@ fn pending(groups: &Value) -> Open {
 #[test]
 fn an_open_transaction_stands_beside_what_is_committed_under_it() {
     let tx = common::exhibits().into_iter().find(|it| it.name == "tx").unwrap();
-    let groups = describe(&tx.dir.join("log"), None);
+    let groups = describe(&tx.dir.join("log"), &[]);
     let group = |name: &str| facts::array(&groups).find(|group| group["group"] == name).unwrap();
     // Only pending, in a group that is listed all the same: no committed value.
     let only = &group("t-open-only")["offsets"];

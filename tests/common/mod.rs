@@ -8,8 +8,11 @@
     reason = "helpers, of which no test uses all"
 )]
 
+pub mod craft;
 pub mod facts;
+pub mod kafka;
 pub mod museum;
+pub mod told;
 pub mod truth;
 
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXIT: &str = "\
-Exit status: 0 done, nothing to report; 1 failed; 2 usage; 3 done, with damage or findings (named on stderr or in the
+Exit status: 0 done, nothing to report; 1 failed; 2 usage; 3 done, with damage or findings (named on stderr or in the \
 output). A closed pipe is 0.";
 
 /// Read, audit and repair Kafka's __consumer_offsets log offline, from the segment files on disk.

@@ -2,7 +2,7 @@
 //!
 //! Must not know: what the moments are for.
 
-use jiff::{Timestamp, ToSpan, Unit, fmt::friendly::SpanParser};
+use jiff::{Timestamp, Unit, fmt::friendly::SpanParser};
 
 /// A moment as the user gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,10 +52,8 @@ pub fn millis_of_span(text: &str) -> Result<i64, String> {
         _ => (1, text),
     };
     let span = SpanParser::new().parse_span(span).map_err(|_| bad())?;
-    let millis = span
-        .checked_add(0.milliseconds())
-        .and_then(|span| span.total((Unit::Millisecond, jiff::SpanRelativeTo::days_are_24_hours())))
-        .map_err(|_| bad())?;
+    let day = jiff::SpanRelativeTo::days_are_24_hours();
+    let millis = span.total((Unit::Millisecond, day)).map_err(|_| bad())?;
     Ok(sign * millis as i64)
 }
 

@@ -204,6 +204,7 @@ impl Json {
 
     #[cold]
     fn escaped(&mut self, text: &[u8]) {
+        let mut decoder = JavaReplacement::default();
         for chunk in text.utf8_chunks() {
             for part in chunk.valid().split_inclusive(|c: char| c < ' ' || c == '"' || c == '\\') {
                 let (plain, last) = match part.as_bytes().split_last() {
@@ -218,6 +219,7 @@ impl Json {
             let invalid = chunk.invalid();
             match self.style {
                 _ if invalid.is_empty() => {}
+                Style::Kafka if decoder.swallows(chunk.valid(), invalid) => {}
                 Style::Kafka => self.raw("\u{fffd}"),
                 Style::Lossless => invalid.iter().for_each(|b| self.raw(&format!("\\\\x{b:02x}"))),
             }
@@ -236,6 +238,28 @@ impl Json {
             // As Jackson does it: four hexadecimal digits, capitals.
             _ => self.raw(&format!("\\u{byte:04X}")),
         }
+    }
+}
+
+/// Java's decoder replaces the three bytes of a surrogate (or as many as are left of them) by one U+FFFD, where UTF-8's
+/// own rules, which it follows otherwise, ask for one each.
+#[derive(Default)]
+struct JavaReplacement {
+    /// Bytes of a surrogate that were met.
+    met: usize,
+}
+
+impl JavaReplacement {
+    /// Whether this invalid piece belongs to the replacement before it.
+    fn swallows(&mut self, valid_before: &str, invalid: &[u8]) -> bool {
+        let met = if valid_before.is_empty() { self.met } else { 0 };
+        self.met = match (met, invalid) {
+            (1, [0xa0..=0xbf]) => 2,
+            (2, [0x80..=0xbf]) => 3,
+            (_, [0xed]) => 1,
+            _ => 0,
+        };
+        self.met > 1
     }
 }
 
@@ -311,6 +335,30 @@ mod tests {
         String::from_utf8(json.bytes().to_vec()).unwrap()
     }
 
+    /// By the rules of UTF-8, once each surrogate is one byte that is none.
+    fn as_java(bytes: &[u8]) -> String {
+        let surrogate = regex::bytes::Regex::new(r"(?-u)\xED[\xA0-\xBF][\x80-\xBF]?").unwrap();
+        String::from_utf8_lossy(&surrogate.replace_all(bytes, &b"\xFF"[..])).into_owned()
+    }
+
+    /// As the dump tool of Kafka 4.4.0 showed group ids of these bytes.
+    #[test]
+    fn as_javas_decoder_does() {
+        for (bytes, text) in [
+            (&b"\xed\xa0\x80"[..], "\u{fffd}"),
+            (b"\xed\xa0\x80\xed\xa0\x80", "\u{fffd}\u{fffd}"),
+            (b"\xed\xa0", "\u{fffd}"),
+            (b"\xed\xa0x", "\u{fffd}x"),
+            (b"\xed\xa0\xed", "\u{fffd}\u{fffd}"),
+            (b"\xed\xa0\xa0\xa0", "\u{fffd}\u{fffd}"),
+            (b"\xed\x80", "\u{fffd}"),
+            (b"\xf0\x9f\x9ax", "\u{fffd}x"),
+            (b"\xf0\x80\x80\x80", "\u{fffd}\u{fffd}\u{fffd}\u{fffd}"),
+        ] {
+            assert_eq!(string(bytes, Style::Kafka), format!("\"{text}\""), "{bytes:x?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn strings_read_back(text in ".*") {
@@ -321,7 +369,13 @@ mod tests {
         #[test]
         fn any_bytes_give_what_lossy_gives(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let back: String = serde_json::from_str(&string(&bytes, Style::Kafka)).unwrap();
-            prop_assert_eq!(back, String::from_utf8_lossy(&bytes));
+            prop_assert_eq!(back, as_java(&bytes));
+        }
+
+        #[test]
+        fn surrogates_too(bytes in proptest::collection::vec(prop_oneof!(Just(0xed), 0x7eu8..=0xc3), 0..12)) {
+            let back: String = serde_json::from_str(&string(&bytes, Style::Kafka)).unwrap();
+            prop_assert_eq!(back, as_java(&bytes));
         }
 
         #[test]

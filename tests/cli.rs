@@ -180,7 +180,7 @@ fn a_file_that_may_not_be_read() {
     use std::os::unix::fs::PermissionsExt;
     let dir = scratch();
     let path = dir.path().join("gap/__consumer_offsets-2").join(LOG_0);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&path).is_ok() {
         println!("SKIPPED: this user may read everything");
         return;

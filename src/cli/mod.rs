@@ -9,12 +9,26 @@ pub mod select;
 pub mod span;
 pub mod talk;
 pub mod time;
+pub mod words;
 
 use args::{Cli, Command};
 use clap::Parser;
 use cmd::Outcome;
+use std::fmt;
 use std::process::ExitCode;
 use talk::Context;
+
+/// What is wrong with the arguments, where only a verb can tell: exit status 2, as of those that clap finds.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -35,7 +49,7 @@ pub fn main() -> ExitCode {
         Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("grouplog: {error:#}");
-            ExitCode::from(1)
+            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
         }
     }
 }

@@ -52,8 +52,7 @@ pub fn millis_of_span(text: &str) -> Result<i64, String> {
         _ => (1, text),
     };
     let span = SpanParser::new().parse_span(span).map_err(|_| bad())?;
-    let day = jiff::SpanRelativeTo::days_are_24_hours();
-    let millis = span.total((Unit::Millisecond, day)).map_err(|_| bad())?;
+    let millis = span.total((Unit::Millisecond, jiff::SpanRelativeTo::days_are_24_hours())).map_err(|_| bad())?;
     Ok(sign * millis as i64)
 }
 

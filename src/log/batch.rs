@@ -5,7 +5,7 @@
 
 use super::codec::{Codec, Inflater};
 use super::legacy;
-use super::record::Records;
+use super::record::{Records, sequence};
 use crate::fault::{Fault, FaultKind};
 
 /// Bytes of a magic 2 header, from the base offset to the record count.
@@ -93,6 +93,11 @@ pub struct Header {
 }
 
 impl Header {
+    /// The sequence number of the last offset that the batch spans; -1 for none. Wraps from 2147483647 to 0.
+    pub fn last_sequence(&self) -> i32 {
+        sequence(self.base_sequence, self.last_offset.wrapping_sub(self.base_offset) as i32)
+    }
+
     #[inline(always)]
     fn magic2(head: &[u8; HEADER_LENGTH], length: u64) -> Header {
         let base_offset = be_i64(head, 0);

@@ -64,6 +64,20 @@ impl Control {
         })
     }
 
+    /// Its number in the record's key.
+    pub fn number(&self) -> i16 {
+        match self {
+            Control::Abort(_) => 0,
+            Control::Commit(_) => 1,
+            Control::LeaderChange => 2,
+            Control::SnapshotHeader => 3,
+            Control::SnapshotFooter => 4,
+            Control::KRaftVersion => 5,
+            Control::KRaftVoters => 6,
+            Control::Unknown(number) => *number,
+        }
+    }
+
     /// Kafka's name, or `UNKNOWN`.
     pub fn name(&self) -> &'static str {
         match self {

@@ -380,7 +380,7 @@ impl<'s> Iterator for Records<'s> {
 
 /// As producers count: from 2147483647 on to 0. -1 without a producer.
 #[inline(always)]
-fn sequence(base: i32, delta: i32) -> i32 {
+pub(super) fn sequence(base: i32, delta: i32) -> i32 {
     match base {
         0.. => base.wrapping_add(delta) & i32::MAX,
         _ => -1,

@@ -2,6 +2,15 @@
 //!
 //! Must not know: how anything is printed.
 
+pub mod assemble;
+mod assemble_classic;
+mod assemble_modern;
+pub mod doubt;
 pub mod event;
 pub mod partitioner;
+pub mod replay;
+pub mod rules;
+pub mod store;
+pub mod topics;
+pub mod view;
 pub mod walk;

@@ -26,11 +26,11 @@ pub trait Visitor {
     /// A batch, and what its CRC says; its records follow.
     fn batch(&mut self, segment: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step>;
     /// A record.
-    fn record(&mut self, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step>;
+    fn record(&mut self, segment: &Segment, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step>;
     /// A record that does not parse.
-    fn bad_record(&mut self, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step>;
+    fn bad_record(&mut self, segment: &Segment, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step>;
     /// The batch whose records were shown ends, with what is wrong with its body as a whole.
-    fn batch_end(&mut self, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step>;
+    fn batch_end(&mut self, segment: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step>;
 }
 
 /// Shows a segment to a visitor, over the spans given (all of it, or from a position on).
@@ -65,14 +65,14 @@ fn walk_batch<V: Visitor>(
         step => return Ok(step),
     }
     let mut records = batch.records(inflater);
-    for item in &mut records {
+    for item in records.by_ref() {
         let step = match item {
-            Ok(record) => visitor.record(batch, &record)?,
-            Err(record) => visitor.bad_record(batch, &record)?,
+            Ok(record) => visitor.record(segment, batch, &record)?,
+            Err(record) => visitor.bad_record(segment, batch, &record)?,
         };
         if step == Step::Stop {
             return Ok(Step::Stop);
         }
     }
-    visitor.batch_end(batch, records.fault())
+    visitor.batch_end(segment, batch, records.fault())
 }

@@ -6,26 +6,27 @@ use crate::cli::input::{self, Partition};
 use crate::cli::render::batches::{BatchRows, JsonBatches};
 use crate::cli::render::dump::{Render, Shown, Site, Soundness};
 use crate::cli::render::jsonl::{Framing, JsonRecords, RawBytes};
-use crate::cli::render::kafka_dump_log::{DumpLogText, Iteration};
+use crate::cli::render::kafka_dump_log::DumpLogText;
 use crate::cli::render::kafka_formatter::FormatterJson;
 use crate::cli::render::records::{RecordRows, RowFormat};
 use crate::cli::select::Selector;
 use crate::cli::talk::Context;
-use crate::cli::time;
+use crate::cli::words::counted;
+use crate::cli::{Usage, time};
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Hole, Inflater, Record, Segment};
 use crate::model::event::Subject;
 use crate::model::walk::{Step, Visitor, walk_segment};
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result};
 use std::io;
 use std::ops::Range;
 
 /// Runs it.
 pub fn run(args: &DumpArgs, context: &mut Context) -> Result<Outcome> {
     let partitions = input::open(&args.input, context)?;
-    let selector = Selector::new(&args.selection).map_err(|why| anyhow!(why))?;
+    let selector = Selector::new(&args.selection).map_err(Usage)?;
     let now = args.clock.now.map_or_else(time::now, |now| now.millis(time::now()));
-    let stretch = Stretch::new(args, now);
+    let stretch = Stretch::new(args, now)?;
     let render = renderer(args, context)?;
     let mut inflater = args.input.reading.inflater();
     context.begin(partitions.iter().map(Partition::bytes).sum());
@@ -63,11 +64,12 @@ fn renderer(args: &DumpArgs, context: &Context) -> Result<Box<dyn Render>> {
         (DumpFormat::Json, true) => Box::new(JsonBatches::new(Framing::Array)),
         (DumpFormat::Table, true) => Box::new(BatchRows::new(RowFormat::Text(context.looks()))),
         (DumpFormat::Csv, true) => Box::new(BatchRows::new(RowFormat::Csv)),
-        (DumpFormat::KafkaDumpLog, false) => Box::new(DumpLogText::new(Iteration::Deep)),
-        (DumpFormat::KafkaDumpLog, true) => Box::new(DumpLogText::new(Iteration::Shallow)),
+        (DumpFormat::KafkaDumpLog, _) => Box::new(DumpLogText::new()),
         (DumpFormat::KafkaFormatter, false) => Box::new(FormatterJson::new()),
         (DumpFormat::KafkaFormatter, true) => {
-            bail!("Kafka's formatters show no batches; use another --format with --batches")
+            return Err(
+                Usage("Kafka's formatters show no batches: take another --format with --batches".to_owned()).into()
+            );
         }
     })
 }
@@ -86,12 +88,15 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn new(args: &DumpArgs, now: i64) -> Self {
+    fn new(args: &DumpArgs, now: i64) -> Result<Self, Usage> {
         let millis = |moment: Option<time::Moment>, none| moment.map_or(none, |moment| moment.millis(now));
-        Stretch {
-            offsets: args.stretch.offset.map_or(i64::MIN..i64::MAX, |range| range.from..range.until),
-            times: args.stretch.time.map(|range| millis(range.from, i64::MIN)..millis(range.until, i64::MAX)),
+        let times = args.stretch.time.map(|range| millis(range.from, i64::MIN)..millis(range.until, i64::MAX));
+        if let Some(times) = times.as_ref().filter(|times| times.start > times.end) {
+            let (from, until) = (time::rfc3339(times.start), time::rfc3339(times.end));
+            return Err(Usage(format!("--time: {from} is after {until}")));
         }
+        let offsets = args.stretch.offset.map_or(i64::MIN..i64::MAX, |range| range.from..range.until);
+        Ok(Stretch { offsets, times })
     }
 
     /// Whether a batch can hold anything of the stretch, as far as its header tells.
@@ -167,15 +172,14 @@ impl Dump<'_> {
         self.context.out.rest(self.render.buffer())?;
         self.context.end();
         if self.untimed > 0 {
-            let n = self.untimed;
-            self.context.note(&format!("{n} records have no time (magic 0) and were left out by --time"));
+            let untimed = counted(self.untimed, "record");
+            self.context.note(&format!("--time left out {untimed} without a time (magic 0)"));
         }
         if self.faults == 0 {
             return Ok(Outcome::Clean);
         }
-        let n = self.faults;
-        self.context
-            .note(&format!("{n} faults: each stands in the output at its place (look for \"fault\" and \"hole\")"));
+        let faults = counted(self.faults, "fault");
+        self.context.note(&format!("{faults}: {}", self.render.where_faults_stand()));
         Ok(Outcome::Findings)
     }
 
@@ -209,6 +213,7 @@ impl Visitor for Dump<'_> {
     fn segment(&mut self, segment: &Segment) -> io::Result<Step> {
         self.site.segment = segment.name().to_owned();
         self.site.path = segment.path().display().to_string();
+        self.site.length = segment.len();
         self.render.segment(&self.site);
         Ok(if self.left == 0 { Step::Stop } else { Step::On })
     }
@@ -246,7 +251,7 @@ impl Visitor for Dump<'_> {
     }
 
     #[inline]
-    fn record(&mut self, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step> {
+    fn record(&mut self, _: &Segment, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step> {
         if !self.stretch.holds(record.offset, record.timestamp) {
             self.untimed += u64::from(self.stretch.times.is_some() && record.timestamp == -1);
             return Ok(Step::On);
@@ -257,13 +262,15 @@ impl Visitor for Dump<'_> {
         }
         self.show_batch(batch);
         let shown = Shown { batch, record, subject: &subject, crc: self.crc.as_ref() };
-        if self.render.record(&self.site, &shown) == Soundness::Faulty {
+        let soundness = self.render.record(&self.site, &shown);
+        // A wrong CRC is one fault of the batch, however many records are shown with it.
+        if soundness == Soundness::Faulty && self.crc.is_none() {
             self.faults += 1;
         }
         self.count()
     }
 
-    fn bad_record(&mut self, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
+    fn bad_record(&mut self, _: &Segment, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
         self.faults += 1;
         self.show_batch(batch);
         self.render.bad_record(&self.site, batch, record);
@@ -271,7 +278,7 @@ impl Visitor for Dump<'_> {
     }
 
     #[inline]
-    fn batch_end(&mut self, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
+    fn batch_end(&mut self, _: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
         let crc = self.crc.take();
         if let Some(fault) = crc.as_ref().or(body) {
             self.faults += 1;

@@ -17,6 +17,8 @@ pub struct Site {
     pub segment: String,
     /// The segment's path, as the user gave it or as it follows from that.
     pub path: String,
+    /// The segment's length in bytes.
+    pub length: u64,
 }
 
 /// In which piece of a record a fault lies.
@@ -140,4 +142,8 @@ pub trait Render {
     fn segment_end(&mut self, site: &Site);
     /// Nothing more comes.
     fn end(&mut self);
+    /// Where one finds the faults that were met, for people.
+    fn where_faults_stand(&self) -> &'static str {
+        "in the output, at its place (look for \"fault\" and \"hole\")"
+    }
 }

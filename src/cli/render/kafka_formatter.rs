@@ -2,8 +2,9 @@
 //!
 //! Kafka 4.1 and later write `{"key":{"type":1,"data":{…}},"value":{"version":4,"data":{…}}}` without anything between
 //! two records; the line ends are ours. OffsetsMessageFormatter shows types 0 and 1, GroupMetadataMessageFormatter
-//! type 2, ShareGroupMessageFormatter types 10 to 15; the other types have none and are left out, as are records
-//! without a key and those that a formatter would end with an exception at.
+//! type 2, ShareGroupMessageFormatter types 10 to 15; the other types have none and are left out, as are control records,
+//! records without a key, and what cannot be decoded. What only early releases wrote, at which a formatter ends with an
+//! exception, is shown. Records of aborted transactions are shown, as to a consumer that reads uncommitted.
 //! Must not know: what is selected.
 
 use super::dump::{Render, Shown, Site, Soundness};
@@ -74,4 +75,8 @@ impl Render for FormatterJson {
     fn batch_fault(&mut self, _: &Site, _: &Batch<'_>, _: &Fault) {}
     fn segment_end(&mut self, _: &Site) {}
     fn end(&mut self) {}
+
+    fn where_faults_stand(&self) -> &'static str {
+        "this format has no place for them; --format jsonl shows them"
+    }
 }

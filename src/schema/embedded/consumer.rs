@@ -46,15 +46,17 @@ payload! {
     }
 }
 
-/// The newest version that the dump tool of Kafka 4.4 shows; newer ones it leaves as base64.
-const DUMP_TOOL_NEWEST: i16 = 3;
+/// The newest version that Kafka 4.4 knows.
+const NEWEST: i16 = 3;
 
 /// Writes a subscription of a `consumer` group as Kafka 4.4's own dump tool does: an object of the fields of its
-/// version if it holds them all and is not newer than 3, else base64. Bytes left over are passed over in silence, a
-/// version below 0 is taken for 0.
+/// version if it holds them all, else base64. A version below 0 is taken for 0; of one above 3 the tool takes the fields
+/// of 3, but fails at the first topic with partitions. Bytes left over are passed over in silence.
 pub fn dump_tool_subscription(bytes: &[u8], json: &mut Json) {
     match Subscription::read(bytes) {
-        Ok(it) if it.version <= DUMP_TOOL_NEWEST && it.missing.is_empty() => shown(json, |object| it.fields(object)),
+        Ok(it) if it.missing.is_empty() && (it.version <= NEWEST || it.owned_partitions.is_empty()) => {
+            shown(json, |object| it.fields(object));
+        }
         _ => json.base64(bytes),
     }
 }
@@ -62,7 +64,9 @@ pub fn dump_tool_subscription(bytes: &[u8], json: &mut Json) {
 /// Writes an assignment of a `consumer` group as Kafka 4.4's own dump tool does, by the same rules.
 pub fn dump_tool_assignment(bytes: &[u8], json: &mut Json) {
     match Assignment::read(bytes) {
-        Ok(it) if it.version <= DUMP_TOOL_NEWEST && it.missing.is_empty() => shown(json, |object| it.fields(object)),
+        Ok(it) if it.missing.is_empty() && (it.version <= NEWEST || it.assigned_partitions.is_empty()) => {
+            shown(json, |object| it.fields(object));
+        }
         _ => json.base64(bytes),
     }
 }

@@ -8,6 +8,7 @@
 pub mod connect;
 pub mod consumer;
 mod declare;
+pub mod dump_tool;
 pub mod pieces;
 pub mod registry;
 pub mod sticky;

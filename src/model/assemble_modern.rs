@@ -1,0 +1,343 @@
+//! Consumer, share and streams groups: a record for the group, and up to three for every member.
+//!
+//! Must not know: offsets, and how groups are printed.
+
+use super::assemble::{Entry, empty, kind_of_type};
+use super::topics::Topics;
+use super::view::{
+    Assignment, Group, GroupState, GroupType, Member, Regex, ShareTopic, Tasks, TopicPartitions, by_id, sorted,
+};
+use crate::schema::consumer::{ConsumerGroupMemberMetadataValue, CurrentTopicPartitions};
+use crate::schema::embedded::{Payload, member_subscription};
+use crate::schema::share::TopicPartitionsInfo;
+use crate::schema::streams::{CurrentTaskIds, StreamsGroupMemberMetadataValue, TargetTaskIds};
+use crate::schema::wire::Text;
+use crate::schema::Value;
+use std::collections::BTreeMap;
+
+/// Which of a member's three records there are.
+#[derive(Default)]
+struct Seen {
+    member: Member,
+    metadata: bool,
+    target: bool,
+    current: bool,
+}
+
+/// Makes it.
+pub(super) fn group(name: &[u8], kind: GroupType, entries: &[Entry<'_>], topics: &Topics) -> Group {
+    let mut group = Group { protocol_type: kind.name().into(), ..empty(name, kind) };
+    let mut members: BTreeMap<&[u8], Seen> = BTreeMap::new();
+    let mut validated_topology = None;
+    for entry in entries {
+        if kind_of_type(entry.key.record_type) != Some(kind) {
+            let (what, at) = (entry.key.record_type.name(), entry.slot.log_offset);
+            group.oddities.push(format!("a record of another protocol at offset {at}: {what}"));
+            continue;
+        }
+        match entry.key.member() {
+            Some(id) => {
+                let seen = members.entry(id).or_default();
+                seen.member.id = id.to_vec();
+                seen.member.log_offset = seen.member.log_offset.max(entry.slot.log_offset);
+                of_member(seen, &entry.value, topics);
+            }
+            None => of_group(&mut group, entry, &mut validated_topology),
+        }
+    }
+    settle(&mut group, members);
+    group.state = state(&group, validated_topology);
+    group
+}
+
+/// What concerns the whole group.
+fn of_group(group: &mut Group, entry: &Entry<'_>, validated_topology: &mut Option<i32>) {
+    match &entry.value {
+        Value::ConsumerGroupMetadata(value) => group.group_epoch = Some(value.epoch),
+        Value::ShareGroupMetadata(value) => group.group_epoch = Some(value.epoch),
+        Value::ShareGroupMetadata40(value) => group.group_epoch = Some(value.epoch),
+        Value::StreamsGroupMetadata(value) => {
+            group.group_epoch = Some(value.epoch);
+            *validated_topology = Some(value.validated_topology_epoch);
+        }
+        Value::ConsumerGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
+        Value::ShareGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
+        Value::StreamsGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
+        Value::StreamsGroupTopology(value) => group.topology_epoch = Some(value.epoch),
+        Value::StreamsGroupTopologyNumbered18(value) => group.topology_epoch = Some(value.epoch),
+        Value::ConsumerGroupRegularExpression(value) => {
+            if let crate::schema::KeyFields::RegularExpression(key) = &entry.key.fields {
+                group.regexes.push(Regex {
+                    expression: key.regular_expression.0.to_vec(),
+                    topics: value.topics.iter().map(|topic| topic.0.to_vec()).collect(),
+                    timestamp: value.timestamp,
+                });
+            }
+        }
+        Value::ShareGroupStatePartitionMetadata(value) => {
+            share_topics(group, "initializing", &value.initializing_topics);
+            share_topics(group, "initialized", &value.initialized_topics);
+            group.share_topics.extend(value.deleting_topics.iter().map(|topic| ShareTopic {
+                topic: by_name(topic.topic_id, topic.topic_name, &[]),
+                state: "deleting",
+            }));
+        }
+        Value::ShareGroupStatePartitionMetadata40(value) => share_topics(group, "initialized", &value.initialized_topics),
+        _ => {}
+    }
+}
+
+fn share_topics(group: &mut Group, state: &'static str, topics: &[TopicPartitionsInfo<'_>]) {
+    group.share_topics.extend(topics.iter().map(|topic| ShareTopic {
+        topic: by_name(topic.topic_id, topic.topic_name, &topic.partitions),
+        state,
+    }));
+}
+
+fn by_name(id: crate::schema::wire::Uuid, name: Text<'_>, partitions: &[i32]) -> TopicPartitions {
+    TopicPartitions {
+        topic: Some(name.0.to_vec()),
+        topic_id: Some(id),
+        partitions: sorted(partitions.iter().copied()),
+    }
+}
+
+/// What concerns one member.
+fn of_member(seen: &mut Seen, value: &Value<'_>, topics: &Topics) {
+    let member = &mut seen.member;
+    match value {
+        Value::ConsumerGroupMemberMetadata(value) => {
+            seen.metadata = true;
+            consumer_member(member, value);
+        }
+        Value::ConsumerGroupMemberMetadata37(value) => {
+            seen.metadata = true;
+            let names = (value.instance_id, value.rack_id, value.client_id, value.client_host);
+            common(member, names, Some(value.rebalance_timeout_ms));
+            member.subscribed_topics = Some(texts(&value.subscribed_topic_names));
+            member.subscribed_regex = expression(value.subscribed_topic_regex);
+            member.server_assignor = value.server_assignor.map(owned);
+            member.upgraded = Some(true);
+        }
+        Value::ShareGroupMemberMetadata(value) => {
+            seen.metadata = true;
+            common(member, (None, value.rack_id, value.client_id, value.client_host), None);
+            member.subscribed_topics = Some(texts(&value.subscribed_topic_names));
+        }
+        Value::StreamsGroupMemberMetadata(value) => {
+            seen.metadata = true;
+            streams_member(member, value);
+        }
+        Value::ConsumerGroupTargetAssignmentMember(value) => {
+            seen.target = true;
+            let assigned = value.topic_partitions.iter().map(|topic| by_id(topics, topic.topic_id, &topic.partitions));
+            member.target = Some(assignment(assigned));
+        }
+        Value::ConsumerGroupTargetAssignmentMember37(value) => {
+            seen.target = true;
+            let assigned = value.topic_partitions.iter().map(|topic| by_id(topics, topic.topic_id, &topic.partitions));
+            member.target = Some(assignment(assigned));
+        }
+        Value::ShareGroupTargetAssignmentMember(value) => {
+            seen.target = true;
+            let assigned = value.topic_partitions.iter().map(|topic| by_id(topics, topic.topic_id, &topic.partitions));
+            member.target = Some(assignment(assigned));
+        }
+        Value::StreamsGroupTargetAssignmentMember(value) => {
+            seen.target = true;
+            member.target = Some(Assignment::Tasks {
+                active: target_tasks(&value.active_tasks),
+                standby: target_tasks(&value.standby_tasks),
+                warmup: target_tasks(&value.warmup_tasks),
+            });
+        }
+        current => {
+            seen.current = true;
+            of_current(member, current, topics);
+        }
+    }
+}
+
+/// What a member has now.
+fn of_current(member: &mut Member, value: &Value<'_>, topics: &Topics) {
+    match value {
+        Value::ConsumerGroupCurrentMemberAssignment(value) => {
+            epochs(member, value.member_epoch, value.previous_member_epoch);
+            member.state = Some(consumer_member_state(value.state));
+            member.assignment = current_topics(&value.assigned_partitions, topics);
+            member.pending_revocation = Some(current_topics(&value.partitions_pending_revocation, topics));
+        }
+        Value::ConsumerGroupCurrentMemberAssignment37(value) => {
+            epochs(member, value.member_epoch, value.previous_member_epoch);
+            // 3.7 writes no state: a member that has reached its target and waits for nothing is stable.
+            let waits = !value.partitions_pending_revocation.is_empty() || !value.partitions_pending_assignment.is_empty();
+            let stable = value.member_epoch == value.target_member_epoch && !waits;
+            member.state = Some(if stable { "STABLE" } else { "UNKNOWN" }.to_owned());
+            let assigned = value.assigned_partitions.iter().map(|topic| by_id(topics, topic.topic_id, &topic.partitions));
+            member.assignment = assignment(assigned);
+            let revoking = value.partitions_pending_revocation.iter();
+            member.pending_revocation =
+                Some(assignment(revoking.map(|topic| by_id(topics, topic.topic_id, &topic.partitions))));
+        }
+        Value::ShareGroupCurrentMemberAssignment(value) => {
+            epochs(member, value.member_epoch, value.previous_member_epoch);
+            member.state = Some(consumer_member_state(value.state));
+            let assigned = value.assigned_partitions.iter().map(|topic| by_id(topics, topic.topic_id, &topic.partitions));
+            member.assignment = assignment(assigned);
+        }
+        Value::StreamsGroupCurrentMemberAssignment(value) => {
+            epochs(member, value.member_epoch, value.previous_member_epoch);
+            member.state = Some(streams_member_state(value.state));
+            member.assignment = current_tasks(&value.active_tasks, &value.standby_tasks, &value.warmup_tasks);
+            member.pending_revocation = Some(current_tasks(
+                &value.active_tasks_pending_revocation,
+                &value.standby_tasks_pending_revocation,
+                &value.warmup_tasks_pending_revocation,
+            ));
+        }
+        _ => {}
+    }
+}
+
+fn consumer_member(member: &mut Member, value: &ConsumerGroupMemberMetadataValue<'_>) {
+    let names = (value.instance_id, value.rack_id, value.client_id, value.client_host);
+    common(member, names, Some(value.rebalance_timeout_ms));
+    member.subscribed_topics = Some(texts(&value.subscribed_topic_names));
+    member.subscribed_regex = expression(value.subscribed_topic_regex);
+    member.server_assignor = value.server_assignor.map(owned);
+    member.upgraded = Some(value.classic_member_metadata.is_none());
+    if let Some(classic) = &value.classic_member_metadata {
+        member.session_timeout_ms = Some(classic.session_timeout_ms);
+        let payloads = classic.supported_protocols.iter();
+        let mut payloads = payloads.map(|it| member_subscription(b"consumer", Some(it.name.0), it.metadata.0));
+        // A classic member's rack stands in its subscription where the record has none.
+        if member.rack_id.is_none() {
+            member.rack_id = payloads.find_map(|payload| match payload {
+                Payload::ConsumerSubscription(it) => it.rack_id.map(<[u8]>::to_vec),
+                _ => None,
+            });
+        }
+    }
+}
+
+fn streams_member(member: &mut Member, value: &StreamsGroupMemberMetadataValue<'_>) {
+    let names = (value.instance_id, value.rack_id, value.client_id, value.client_host);
+    common(member, names, Some(value.rebalance_timeout_ms));
+    member.topology_epoch = Some(value.topology_epoch);
+    member.process_id = Some(owned(value.process_id));
+    member.user_endpoint = value.user_endpoint.as_ref().map(|endpoint| (owned(endpoint.host), endpoint.port));
+    member.client_tags = value.client_tags.iter().map(|tag| (owned(tag.key), owned(tag.value))).collect();
+    member.client_tags.sort();
+}
+
+type Names<'a> = (Option<Text<'a>>, Option<Text<'a>>, Text<'a>, Text<'a>);
+
+fn common(member: &mut Member, (instance, rack, client, host): Names<'_>, rebalance_timeout_ms: Option<i32>) {
+    member.instance_id = instance.map(owned);
+    member.rack_id = rack.map(owned);
+    member.client_id = owned(client);
+    member.client_host = owned(host);
+    member.rebalance_timeout_ms = rebalance_timeout_ms;
+}
+
+fn owned(text: Text<'_>) -> Vec<u8> {
+    text.0.to_vec()
+}
+
+fn texts(texts: &[Text<'_>]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| owned(*text)).collect()
+}
+
+/// An empty expression is none.
+fn expression(text: Option<Text<'_>>) -> Option<Vec<u8>> {
+    text.map(owned).filter(|text| !text.is_empty())
+}
+
+fn epochs(member: &mut Member, epoch: i32, previous: i32) {
+    member.epoch = Some(epoch);
+    member.previous_epoch = Some(previous);
+}
+
+fn assignment(topics: impl Iterator<Item = TopicPartitions>) -> Assignment {
+    let mut topics: Vec<_> = topics.collect();
+    topics.sort();
+    Assignment::Topics(topics)
+}
+
+fn current_topics(topics: &[CurrentTopicPartitions<'_>], names: &Topics) -> Assignment {
+    assignment(topics.iter().map(|topic| by_id(names, topic.topic_id, &topic.partitions)))
+}
+
+fn target_tasks(tasks: &[TargetTaskIds<'_>]) -> Vec<Tasks> {
+    in_order(tasks.iter().map(|ids| (ids.subtopology_id, &ids.partitions)))
+}
+
+fn current_tasks(
+    active: &[CurrentTaskIds<'_>],
+    standby: &[CurrentTaskIds<'_>],
+    warmup: &[CurrentTaskIds<'_>],
+) -> Assignment {
+    let tasks = |ids: &[CurrentTaskIds<'_>]| in_order(ids.iter().map(|ids| (ids.subtopology_id, &ids.partitions)));
+    Assignment::Tasks { active: tasks(active), standby: tasks(standby), warmup: tasks(warmup) }
+}
+
+fn in_order<'a>(tasks: impl Iterator<Item = (Text<'a>, &'a Vec<i32>)>) -> Vec<Tasks> {
+    let tasks = tasks.map(|(id, partitions)| Tasks {
+        subtopology_id: owned(id),
+        partitions: sorted(partitions.iter().copied()),
+    });
+    let mut tasks: Vec<_> = tasks.collect();
+    tasks.sort();
+    tasks
+}
+
+fn consumer_member_state(number: i8) -> String {
+    match number {
+        0 => "STABLE".to_owned(),
+        1 => "UNREVOKED_PARTITIONS".to_owned(),
+        2 => "UNRELEASED_PARTITIONS".to_owned(),
+        127 => "UNKNOWN".to_owned(),
+        other => format!("UNKNOWN({other})"),
+    }
+}
+
+fn streams_member_state(number: i8) -> String {
+    match number {
+        1 => "STABLE".to_owned(),
+        2 => "UNREVOKED_TASKS".to_owned(),
+        3 => "UNRELEASED_TASKS".to_owned(),
+        127 => "UNKNOWN".to_owned(),
+        other => format!("UNKNOWN({other})"),
+    }
+}
+
+/// Members that have a record of their own stay; what is left of others is said.
+fn settle(group: &mut Group, members: BTreeMap<&[u8], Seen>) {
+    if group.group_epoch.is_none() {
+        group.oddities.push("no record of the group itself, only of its parts".to_owned());
+    }
+    for seen in members.into_values() {
+        let id = String::from_utf8_lossy(&seen.member.id).into_owned();
+        if !seen.metadata {
+            group.oddities.push(format!("member {id} has an assignment but no record of its own"));
+        }
+        group.members.push(seen.member);
+    }
+}
+
+/// Where the group stands, by the broker's rules.
+fn state(group: &Group, validated_topology: Option<i32>) -> GroupState {
+    let (epoch, assigned) = (group.group_epoch.unwrap_or(0), group.assignment_epoch.unwrap_or(0));
+    let reconciled = |member: &Member| member.state.as_deref() == Some("STABLE") && member.epoch == Some(assigned);
+    match group.kind {
+        _ if group.members.is_empty() => GroupState::Empty,
+        GroupType::Share => GroupState::Stable,
+        GroupType::Streams if group.topology_epoch.is_none() => GroupState::NotReady,
+        GroupType::Streams if validated_topology != group.topology_epoch && validated_topology.is_some_and(|v| v >= 0) => {
+            GroupState::NotReady
+        }
+        _ if epoch > assigned => GroupState::Assigning,
+        _ if group.members.iter().all(reconciled) => GroupState::Stable,
+        _ => GroupState::Reconciling,
+    }
+}

@@ -1,0 +1,343 @@
+//! Replay: records in log order become the latest value of every key, as a coordinator would hold it.
+//!
+//! Transactional commits wait, by producer, until their marker: COMMIT moves them into place unless a later record
+//! stands there, ABORT drops them. Damage never stops replay; what it may have cost is kept in [`Doubts`].
+//! Must not know: what values say (they are only checked), and how the result looks.
+
+use super::doubt::Doubts;
+use super::rules::{PendingUnderTombstone, Rules};
+use super::store::{OffsetKey, Offsets, Others, Place, Slot, Values, offset_key_parts};
+use super::walk::{Step, Visitor};
+use crate::bytes::Cursor;
+use crate::fault::{Fault, FaultKind};
+use crate::log::{BadRecord, Batch, Control, Hole, Record, Segment};
+use crate::schema::offsets::{LegacyOffsetCommitValue, OffsetCommitValue};
+use crate::schema::{Key, KeyFields, Message, RecordType};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::io;
+
+/// Commits of one producer whose transaction has not ended.
+#[derive(Debug, Clone, Default)]
+pub struct OpenTransaction {
+    /// The producer epoch of the last of them.
+    pub producer_epoch: i16,
+    /// Offset of the first batch.
+    pub first_offset: i64,
+    /// The last commit of each key.
+    pub commits: HashMap<OffsetKey, Slot, FixedState>,
+}
+
+/// What a partition held, by key.
+#[derive(Debug, Default)]
+pub struct State {
+    /// Where the values lie.
+    pub values: Values,
+    /// Committed offsets.
+    pub offsets: Offsets,
+    /// Everything else.
+    pub others: Others,
+    /// Transactions that have not ended, by producer id.
+    pub open: HashMap<i64, OpenTransaction, FixedState>,
+    /// What damage may have cost.
+    pub doubts: Doubts,
+    /// What a broker counts while it loads the partition.
+    pub load: LoadCount,
+    /// The offset behind the last record applied.
+    pub end_offset: i64,
+}
+
+/// What a broker reports when it has loaded a partition.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LoadCount {
+    /// Records, those of control batches included.
+    pub records: u64,
+    /// Bytes of the batches.
+    pub bytes: u64,
+}
+
+/// Which records are replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// First offset; what lies before it was deleted.
+    pub from: i64,
+    /// Last offset.
+    pub last: i64,
+}
+
+impl Extent {
+    /// All of the log.
+    pub const ALL: Extent = Extent { from: i64::MIN, last: i64::MAX };
+}
+
+/// Replays a partition, segment by segment.
+pub struct Replay<'f> {
+    state: State,
+    rules: Rules,
+    extent: Extent,
+    /// Whether a group is asked for; the others are left out.
+    wanted: &'f dyn Fn(&[u8]) -> bool,
+    /// The number of the present segment.
+    segment: u32,
+    /// Whether the present batch's CRC is wrong.
+    damaged: bool,
+    /// The producer whose records are applied: -1 for plain ones.
+    producer_id: i64,
+}
+
+impl<'f> Replay<'f> {
+    /// Nothing yet.
+    pub fn new(rules: Rules, extent: Extent, wanted: &'f dyn Fn(&[u8]) -> bool) -> Self {
+        Replay { state: State::default(), rules, extent, wanted, segment: 0, damaged: false, producer_id: -1 }
+    }
+
+    /// Replays a segment, and keeps it. Ends with [`Step::Stop`] behind the last offset of the extent.
+    pub fn segment(
+        &mut self,
+        segment: Segment,
+        inflater: &mut crate::log::Inflater,
+        progress: &mut dyn FnMut(u64),
+    ) -> io::Result<Step> {
+        self.segment = self.state.values.next_segment();
+        let mut watched = Watched { replay: self, progress };
+        let step = super::walk::walk_segment(&segment, segment.spans(), inflater, &mut watched)?;
+        if segment.was_cut() {
+            self.state.doubts.hole(&FaultKind::FileCut, self.state.end_offset);
+        }
+        self.state.values.add_segment(segment);
+        Ok(step)
+    }
+
+    /// What came of it.
+    pub fn finish(self) -> State {
+        self.state
+    }
+
+    #[inline]
+    fn data(&mut self, segment: &Segment, batch: &Batch<'_>, record: &Record<'_>) {
+        match record.key.map(Key::decode) {
+            Some(Ok(key)) if !(self.wanted)(key.group()) => {}
+            Some(Ok(key)) => self.keyed(segment, batch, record, &key),
+            Some(Err(bad)) => self.state.doubts.bad_key(record.offset, bad.number, &bad.fault.kind),
+            None => self.state.doubts.bad_key(record.offset, None, &FaultKind::NullKey),
+        }
+    }
+
+    #[inline]
+    fn keyed(&mut self, segment: &Segment, batch: &Batch<'_>, record: &Record<'_>, key: &Key<'_>) {
+        let number = key.record_type.number();
+        if number > self.rules.known_types.greatest {
+            return;
+        }
+        if self.damaged {
+            return self.state.doubts.lost(key.group(), record.offset, "a batch whose CRC is wrong");
+        }
+        let bytes = record.key.unwrap_or_default();
+        let Some(value) = record.value else {
+            return match &key.fields {
+                KeyFields::Offset(_) => self.forget_offset(bytes),
+                _ => {
+                    if let Some(before) = self.state.others.remove(bytes) {
+                        self.state.values.release(before.place);
+                    }
+                }
+            };
+        };
+        if let Err(fault) = check_value(key.record_type, value) {
+            return self.state.doubts.bad_value(key.group(), record.offset, &fault.kind);
+        }
+        let slot = Slot { log_offset: record.offset, place: self.place(segment, value) };
+        match &key.fields {
+            KeyFields::Offset(_) => self.commit(batch, bytes, slot),
+            _ => {
+                if let Some(before) = self.state.others.put(bytes, slot) {
+                    self.state.values.release(before.place);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn place(&mut self, segment: &Segment, value: &[u8]) -> Place {
+        let bytes = segment.bytes();
+        let position = (value.as_ptr() as usize).wrapping_sub(bytes.as_ptr() as usize);
+        if position < bytes.len() {
+            Place::InSegment { segment: self.segment, position: position as u64, len: value.len() as u32 }
+        } else {
+            self.state.values.keep(value)
+        }
+    }
+
+    #[inline]
+    fn commit(&mut self, batch: &Batch<'_>, key: &[u8], slot: Slot) {
+        let Some((prefix, partition)) = offset_key_parts(key) else { return };
+        let key = OffsetKey { prefix: self.state.offsets.prefix(prefix), partition };
+        if self.producer_id == -1 {
+            if let Some(before) = self.state.offsets.put(key, slot) {
+                self.state.values.release(before.place);
+            }
+        } else {
+            self.pend(batch, key, slot);
+        }
+    }
+
+    fn pend(&mut self, batch: &Batch<'_>, key: OffsetKey, slot: Slot) {
+        let header = batch.header();
+        let open = self.state.open.entry(self.producer_id).or_insert_with(|| OpenTransaction {
+            first_offset: header.base_offset,
+            ..OpenTransaction::default()
+        });
+        open.producer_epoch = header.producer_epoch;
+        match open.commits.insert(key, slot) {
+            Some(before) => self.state.values.release(before.place),
+            None => self.state.offsets.hold(key.prefix),
+        }
+    }
+
+    fn forget_offset(&mut self, key: &[u8]) {
+        let Some((prefix, partition)) = offset_key_parts(key) else { return };
+        let Some(prefix) = self.state.offsets.find(prefix) else { return };
+        let key = OffsetKey { prefix, partition };
+        let old = self.rules.pending_under_tombstone == PendingUnderTombstone::OwnProducerOnly;
+        // Taken first: removing the last slot would forget the prefix, which the pending ones still name.
+        if self.state.offsets.is_held(prefix) {
+            let producers: Vec<i64> = match (old, self.producer_id) {
+                (false, _) => self.state.open.keys().copied().collect(),
+                (true, -1) => Vec::new(),
+                (true, own) => vec![own],
+            };
+            producers.into_iter().for_each(|producer| self.forget_pending(producer, key));
+        }
+        if old && self.producer_id != -1 {
+            return;
+        }
+        if let Some(before) = self.state.offsets.remove(key) {
+            self.state.values.release(before.place);
+        }
+    }
+
+    fn forget_pending(&mut self, producer_id: i64, key: OffsetKey) {
+        let Some(open) = self.state.open.get_mut(&producer_id) else { return };
+        if let Some(before) = open.commits.remove(&key) {
+            self.state.values.release(before.place);
+            self.state.offsets.let_go(key.prefix);
+        }
+    }
+
+    fn end_transaction(&mut self, end: End) {
+        let Some(open) = self.state.open.remove(&self.producer_id) else { return };
+        for (key, slot) in open.commits {
+            let later = self.state.offsets.get(key).is_some_and(|stored| stored.log_offset >= slot.log_offset);
+            if end == End::Commit && !later {
+                if let Some(before) = self.state.offsets.put(key, slot) {
+                    self.state.values.release(before.place);
+                }
+            } else {
+                self.state.values.release(slot.place);
+            }
+            self.state.offsets.let_go(key.prefix);
+        }
+    }
+}
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Commit,
+    Abort,
+}
+
+/// Whether a value can be read, so that an unreadable one does not hide the one before it.
+#[inline]
+fn check_value(record_type: RecordType, value: &[u8]) -> Result<(), Fault> {
+    if value.is_empty() {
+        return Err(FaultKind::EmptyValue.at(0));
+    }
+    let mut cursor = Cursor::new(value);
+    let version = cursor.i16()?;
+    // The commonest by far, without the detour over all shapes.
+    if record_type == RecordType::OffsetCommit && (0..=OffsetCommitValue::LAST).contains(&version) {
+        use crate::schema::wire::Field;
+        return OffsetCommitValue::decode(&mut cursor, OffsetCommitValue::layout(version)).map(|_| ());
+    }
+    debug_assert!(LegacyOffsetCommitValue::LAST == 0);
+    record_type.decode_value(value).map(|_| ())
+}
+
+/// Shows the walk to the replay, and tells how far it is.
+struct Watched<'w, 'f, 'p> {
+    replay: &'w mut Replay<'f>,
+    progress: &'p mut dyn FnMut(u64),
+}
+
+impl Visitor for Watched<'_, '_, '_> {
+    fn segment(&mut self, _: &Segment) -> io::Result<Step> {
+        Ok(Step::On)
+    }
+
+    fn hole(&mut self, _: &Segment, hole: &Hole) -> io::Result<Step> {
+        let state = &mut self.replay.state;
+        state.doubts.hole(&hole.fault, state.end_offset);
+        Ok(Step::On)
+    }
+
+    #[inline]
+    fn batch(&mut self, _: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
+        let header = batch.header();
+        let replay = &mut *self.replay;
+        if header.magic >= 2 && header.base_offset > replay.extent.last {
+            return Ok(Step::Stop);
+        }
+        if header.last_offset < replay.extent.from {
+            return Ok(Step::Over);
+        }
+        (self.progress)(batch.position());
+        replay.damaged = crc.is_some();
+        replay.producer_id = header.producer_id;
+        replay.state.load.bytes += batch.len();
+        replay.state.end_offset = replay.state.end_offset.max(header.last_offset.saturating_add(1));
+        Ok(Step::On)
+    }
+
+    #[inline]
+    fn record(&mut self, segment: &Segment, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step> {
+        let replay = &mut *self.replay;
+        if record.offset > replay.extent.last {
+            return Ok(Step::Stop);
+        }
+        if record.offset < replay.extent.from {
+            return Ok(Step::On);
+        }
+        replay.state.load.records += 1;
+        if !batch.header().control {
+            replay.data(segment, batch, record);
+        } else if !replay.damaged {
+            match Control::parse(record) {
+                Ok(Control::Commit(_)) => replay.end_transaction(End::Commit),
+                Ok(Control::Abort(_)) => replay.end_transaction(End::Abort),
+                Ok(_) => {}
+                Err(fault) => replay.state.doubts.bad_key(record.offset, None, &fault.kind),
+            }
+        }
+        Ok(Step::On)
+    }
+
+    fn bad_record(&mut self, _: &Segment, _: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
+        let replay = &mut *self.replay;
+        let at = record.offset.unwrap_or(replay.state.end_offset);
+        match record.key.map(Key::decode) {
+            Some(Ok(key)) => replay.state.doubts.lost(key.group(), at, "a record that does not parse"),
+            _ => replay.state.doubts.hole(&record.fault.kind, at),
+        }
+        Ok(Step::On)
+    }
+
+    fn batch_end(&mut self, _: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
+        if let Some(fault) = body {
+            self.replay.state.doubts.hole(&fault.kind, batch.header().last_offset);
+        } else if self.replay.damaged {
+            self.replay.state.doubts.damaged_batches += 1;
+        }
+        Ok(Step::On)
+    }
+}

@@ -5,6 +5,7 @@
 use super::select::{GroupPattern, TypeSelector};
 use super::span::{OffsetRange, TimeRange};
 use super::time::Moment;
+use crate::model::rules::Release;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -70,6 +71,10 @@ pub enum Command {
     Info(InfoArgs),
     /// Print every record, decoded
     Dump(DumpArgs),
+    /// Which groups exist: type, state, members, offsets, last commit
+    Groups(GroupsArgs),
+    /// A group whole: its state, members and offsets, as a broker would show them, and what only the log tells
+    Describe(DescribeArgs),
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields
@@ -149,6 +154,183 @@ pub struct Clock {
     /// What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds
     #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
     pub now: Option<Moment>,
+}
+
+/// Which state to show, and by whose rules.
+#[derive(Debug, Clone, Args)]
+pub struct Moments {
+    /// The state after the record at log offset N
+    #[arg(long, value_name = "N", conflicts_with = "at_time", help_heading = "Moment")]
+    pub at_offset: Option<i64>,
+    /// The state at a moment: after the last record in log order whose time is at or before it
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse, help_heading = "Moment", allow_hyphen_values = true)]
+    pub at_time: Option<Moment>,
+    /// By the rules of this release where they differ from the newest
+    #[arg(long, value_name = "X.Y", help_heading = "Moment")]
+    pub as_broker: Option<Release>,
+    /// Begin at the first record, whatever the log dir's log-start-offset-checkpoint says
+    #[arg(long, help_heading = "Moment")]
+    pub ignore_log_start: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub clock: Clock,
+    /// Names of topics that records hold only by id: lines of name,id,partitions
+    #[arg(long, value_name = "FILE", help_heading = "Reading")]
+    pub topics: Option<PathBuf>,
+    /// How many threads to use; partitions are read in parallel
+    #[arg(long, value_name = "N", value_parser = threads, help_heading = "Reading")]
+    pub threads: Option<usize>,
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if (1..=1024).contains(&n) => Ok(n),
+        _ => Err(format!("'{text}' is no number of threads from 1 to 1024")),
+    }
+}
+
+/// Which groups.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GroupChoice {
+    /// Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. '' is the empty group id
+    #[arg(long, value_name = "GROUP", help_heading = "Selection", allow_hyphen_values = true)]
+    pub group: Vec<OsString>,
+    /// Only groups that this regular expression matches whole
+    #[arg(long, value_name = "REGEX", value_parser = GroupPattern::regex, help_heading = "Selection")]
+    pub group_regex: Vec<GroupPattern>,
+}
+
+/// `groups`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The state is the broker's: Empty, Stable, Assigning, Reconciling, NotReady. A rebalance in progress is never on disk: a
+group caught in one shows its last finished generation.
+
+Examples:
+  grouplog groups /var/lib/kafka
+  grouplog groups --state Empty --inactive-for 30d --sort last-commit /var/lib/kafka
+  grouplog groups --at-time 2026-01-31T03:00:00Z --format jsonl /var/lib/kafka")]
+pub struct GroupsArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = TextFormat::Table, value_name = "FORMAT")]
+    pub format: TextFormat,
+    /// Order of the rows
+    #[arg(long, value_enum, default_value_t = GroupOrder::Partition, value_name = "BY")]
+    pub sort: GroupOrder,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub choice: GroupChoice,
+    /// Only groups with an offset of this topic, or a member that subscribes to it
+    #[arg(long, value_name = "TOPIC", help_heading = "Selection")]
+    pub topic: Vec<OsString>,
+    /// Only groups with this member id
+    #[arg(long, value_name = "MEMBER", help_heading = "Selection", allow_hyphen_values = true)]
+    pub member: Vec<OsString>,
+    /// Only groups of this type
+    #[arg(long = "type", value_enum, value_name = "TYPE", help_heading = "Selection")]
+    pub kind: Vec<KindChoice>,
+    /// Only groups in this state
+    #[arg(long, value_enum, value_name = "STATE", ignore_case = true, help_heading = "Selection")]
+    pub state: Vec<StateChoice>,
+    /// Only groups without a commit in this span before now (30d)
+    #[arg(long, value_name = "SPAN", value_parser = super::time::millis_of_span, help_heading = "Selection")]
+    pub inactive_for: Option<i64>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub moments: Moments,
+}
+
+/// Order of groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GroupOrder {
+    /// By partition, then by name.
+    Partition,
+    /// By name.
+    Name,
+    /// Most members first.
+    Members,
+    /// Most offsets first.
+    Offsets,
+    /// Longest silent first.
+    LastCommit,
+}
+
+/// A type of group, on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum KindChoice {
+    Classic,
+    Consumer,
+    Share,
+    Streams,
+}
+
+/// A state, on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum StateChoice {
+    #[value(name = "Empty")]
+    Empty,
+    #[value(name = "Stable")]
+    Stable,
+    #[value(name = "Assigning")]
+    Assigning,
+    #[value(name = "Reconciling")]
+    Reconciling,
+    #[value(name = "NotReady")]
+    NotReady,
+}
+
+/// `describe`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --offsets, --members or --state all three are shown; -v adds columns.
+
+Examples:
+  grouplog describe my-group -- /var/lib/kafka
+  grouplog describe --group 'orders-*' --offsets /var/lib/kafka
+  grouplog describe --all --format json /var/lib/kafka
+  grouplog describe my-group --retention 7d -v -- /var/lib/kafka")]
+pub struct DescribeArgs {
+    /// Groups, with the paths behind --; or the paths, with --group or --all
+    #[arg(value_name = "GROUP|PATH", required = true)]
+    pub words: Vec<OsString>,
+    /// A .log file, a partition folder __consumer_offsets-N, or a log dir that holds such folders
+    #[arg(value_name = "PATH", last = true)]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub reading: Reading,
+    /// Every group
+    #[arg(long)]
+    pub all: bool,
+    /// Show the offsets
+    #[arg(long)]
+    pub offsets: bool,
+    /// Show the members
+    #[arg(long)]
+    pub members: bool,
+    /// Show the state
+    #[arg(long)]
+    pub state: bool,
+    /// Show what a broker would count on loading each partition, too
+    #[arg(long)]
+    pub partition_summary: bool,
+    /// How long a broker keeps offsets (offsets.retention.minutes): with it, when each offset will expire is shown
+    #[arg(long, value_name = "SPAN", value_parser = super::time::millis_of_span)]
+    pub retention: Option<i64>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = TextFormat::Table, value_name = "FORMAT")]
+    pub format: TextFormat,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub choice: GroupChoice,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub moments: Moments,
 }
 
 /// `dump`

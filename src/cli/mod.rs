@@ -7,6 +7,7 @@ pub mod out;
 pub mod render;
 pub mod select;
 pub mod span;
+pub mod state;
 pub mod talk;
 pub mod time;
 pub mod words;
@@ -14,16 +15,15 @@ pub mod words;
 use args::{Cli, Command};
 use clap::Parser;
 use cmd::Outcome;
-use std::fmt;
 use std::process::ExitCode;
 use talk::Context;
 
-/// What is wrong with the arguments, where only a verb can tell: exit status 2, as of those that clap finds.
+/// An error in how the program was called: exit status 2.
 #[derive(Debug)]
 pub struct Usage(pub String);
 
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
@@ -38,6 +38,8 @@ pub fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Info(args) => cmd::info::run(args, &mut context),
         Command::Dump(args) => cmd::dump::run(args, &mut context),
+        Command::Groups(args) => cmd::groups::run(args, &mut context),
+        Command::Describe(args) => cmd::describe::run(args, &mut context),
         Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
         Command::Schema(args) => cmd::schema::run(args, &mut context),
         Command::Generate(args) => cmd::generate::run(args, &mut context),

@@ -2,7 +2,7 @@
 //!
 //! Must not know: where records come from, and how they are printed.
 
-use super::args::Selection;
+use super::args::{GroupChoice, Selection};
 use crate::schema::{Key, RecordType};
 use globset::GlobBuilder;
 use regex::bytes::Regex;
@@ -94,6 +94,27 @@ impl TypeSelector {
             .find(|known| known.name().eq_ignore_ascii_case(text))
             .map(|known| TypeSelector::Number(known.number()))
             .ok_or_else(|| format!("'{text}' is no record type: 'grouplog schema' lists them"))
+    }
+}
+
+/// Which groups are asked for: all, if none is named.
+#[derive(Debug, Clone, Default)]
+pub struct GroupFilter {
+    patterns: Vec<GroupPattern>,
+}
+
+impl GroupFilter {
+    /// From the options.
+    pub fn new(choice: &GroupChoice) -> anyhow::Result<Self> {
+        let names = choice.group.iter().map(GroupPattern::name_or_glob);
+        let patterns: Result<_, String> = names.chain(choice.group_regex.iter().cloned().map(Ok)).collect();
+        Ok(GroupFilter { patterns: patterns.map_err(super::Usage)? })
+    }
+
+    /// Whether a group is asked for.
+    #[inline]
+    pub fn matches(&self, group: &[u8]) -> bool {
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(group))
     }
 }
 

@@ -88,6 +88,16 @@ impl Context {
         }
     }
 
+    /// The bar, for threads that tell how far they are.
+    pub fn progress(&self) -> Progress {
+        Progress(self.progress.then(|| self.bar.clone()))
+    }
+
+    /// Whether more is asked for, in tables too.
+    pub fn is_verbose(&self) -> bool {
+        self.loudness == Loudness::Verbose
+    }
+
     /// Says how far the work is.
     #[inline]
     pub fn at(&self, bytes: u64) {
@@ -101,6 +111,19 @@ impl Context {
     pub fn end(&mut self) {
         self.bar.finish_and_clear();
         self.bar = ProgressBar::hidden();
+    }
+}
+
+/// A bar that may not be there.
+#[derive(Debug, Clone)]
+pub struct Progress(Option<ProgressBar>);
+
+impl Progress {
+    /// Says how far the work is.
+    pub fn at(&self, bytes: u64) {
+        if let Some(bar) = &self.0 {
+            bar.set_position(bytes);
+        }
     }
 }
 

@@ -7,12 +7,12 @@ use super::topics::Topics;
 use super::view::{
     Assignment, Group, GroupState, GroupType, Member, Regex, ShareTopic, Tasks, TopicPartitions, by_id, sorted,
 };
+use crate::schema::Value;
 use crate::schema::consumer::{ConsumerGroupMemberMetadataValue, CurrentTopicPartitions};
 use crate::schema::embedded::{Payload, member_subscription};
 use crate::schema::share::TopicPartitionsInfo;
 use crate::schema::streams::{CurrentTaskIds, StreamsGroupMemberMetadataValue, TargetTaskIds};
 use crate::schema::wire::Text;
-use crate::schema::Value;
 use std::collections::BTreeMap;
 
 /// Which of a member's three records there are.
@@ -77,29 +77,30 @@ fn of_group(group: &mut Group, entry: &Entry<'_>, validated_topology: &mut Optio
         Value::ShareGroupStatePartitionMetadata(value) => {
             share_topics(group, "initializing", &value.initializing_topics);
             share_topics(group, "initialized", &value.initialized_topics);
-            group.share_topics.extend(value.deleting_topics.iter().map(|topic| ShareTopic {
-                topic: by_name(topic.topic_id, topic.topic_name, &[]),
-                state: "deleting",
-            }));
+            group.share_topics.extend(
+                value.deleting_topics.iter().map(|topic| ShareTopic {
+                    topic: by_name(topic.topic_id, topic.topic_name, &[]),
+                    state: "deleting",
+                }),
+            );
         }
-        Value::ShareGroupStatePartitionMetadata40(value) => share_topics(group, "initialized", &value.initialized_topics),
+        Value::ShareGroupStatePartitionMetadata40(value) => {
+            share_topics(group, "initialized", &value.initialized_topics)
+        }
         _ => {}
     }
 }
 
 fn share_topics(group: &mut Group, state: &'static str, topics: &[TopicPartitionsInfo<'_>]) {
-    group.share_topics.extend(topics.iter().map(|topic| ShareTopic {
-        topic: by_name(topic.topic_id, topic.topic_name, &topic.partitions),
-        state,
-    }));
+    group.share_topics.extend(
+        topics
+            .iter()
+            .map(|topic| ShareTopic { topic: by_name(topic.topic_id, topic.topic_name, &topic.partitions), state }),
+    );
 }
 
 fn by_name(id: crate::schema::wire::Uuid, name: Text<'_>, partitions: &[i32]) -> TopicPartitions {
-    TopicPartitions {
-        topic: Some(name.0.to_vec()),
-        topic_id: Some(id),
-        partitions: sorted(partitions.iter().copied()),
-    }
+    TopicPartitions { topic: Some(name.0.to_vec()), topic_id: Some(id), partitions: sorted(partitions.iter().copied()) }
 }
 
 /// What concerns one member.
@@ -170,10 +171,12 @@ fn of_current(member: &mut Member, value: &Value<'_>, topics: &Topics) {
         Value::ConsumerGroupCurrentMemberAssignment37(value) => {
             epochs(member, value.member_epoch, value.previous_member_epoch);
             // 3.7 writes no state: a member that has reached its target and waits for nothing is stable.
-            let waits = !value.partitions_pending_revocation.is_empty() || !value.partitions_pending_assignment.is_empty();
+            let waits =
+                !value.partitions_pending_revocation.is_empty() || !value.partitions_pending_assignment.is_empty();
             let stable = value.member_epoch == value.target_member_epoch && !waits;
             member.state = Some(if stable { "STABLE" } else { "UNKNOWN" }.to_owned());
-            let assigned = value.assigned_partitions.iter().map(|topic| by_id(topics, topic.topic_id, &topic.partitions));
+            let assigned =
+                value.assigned_partitions.iter().map(|topic| by_id(topics, topic.topic_id, &topic.partitions));
             member.assignment = assignment(assigned);
             let revoking = value.partitions_pending_revocation.iter();
             member.pending_revocation =
@@ -182,7 +185,8 @@ fn of_current(member: &mut Member, value: &Value<'_>, topics: &Topics) {
         Value::ShareGroupCurrentMemberAssignment(value) => {
             epochs(member, value.member_epoch, value.previous_member_epoch);
             member.state = Some(consumer_member_state(value.state));
-            let assigned = value.assigned_partitions.iter().map(|topic| by_id(topics, topic.topic_id, &topic.partitions));
+            let assigned =
+                value.assigned_partitions.iter().map(|topic| by_id(topics, topic.topic_id, &topic.partitions));
             member.assignment = assignment(assigned);
         }
         Value::StreamsGroupCurrentMemberAssignment(value) => {
@@ -282,10 +286,8 @@ fn current_tasks(
 }
 
 fn in_order<'a>(tasks: impl Iterator<Item = (Text<'a>, &'a Vec<i32>)>) -> Vec<Tasks> {
-    let tasks = tasks.map(|(id, partitions)| Tasks {
-        subtopology_id: owned(id),
-        partitions: sorted(partitions.iter().copied()),
-    });
+    let tasks = tasks
+        .map(|(id, partitions)| Tasks { subtopology_id: owned(id), partitions: sorted(partitions.iter().copied()) });
     let mut tasks: Vec<_> = tasks.collect();
     tasks.sort();
     tasks
@@ -333,7 +335,9 @@ fn state(group: &Group, validated_topology: Option<i32>) -> GroupState {
         _ if group.members.is_empty() => GroupState::Empty,
         GroupType::Share => GroupState::Stable,
         GroupType::Streams if group.topology_epoch.is_none() => GroupState::NotReady,
-        GroupType::Streams if validated_topology != group.topology_epoch && validated_topology.is_some_and(|v| v >= 0) => {
+        GroupType::Streams
+            if validated_topology != group.topology_epoch && validated_topology.is_some_and(|v| v >= 0) =>
+        {
             GroupState::NotReady
         }
         _ if epoch > assigned => GroupState::Assigning,

@@ -7,6 +7,8 @@ mod assemble_classic;
 mod assemble_modern;
 pub mod doubt;
 pub mod event;
+pub mod expiry;
+pub mod load;
 pub mod partitioner;
 pub mod replay;
 pub mod rules;

@@ -11,7 +11,7 @@ use super::walk::{Step, Visitor};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Control, Hole, Record, Segment};
-use crate::schema::offsets::{LegacyOffsetCommitValue, OffsetCommitValue};
+use crate::schema::offsets::OffsetCommitValue;
 use crate::schema::{Key, KeyFields, Message, RecordType};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -43,6 +43,8 @@ pub struct State {
     pub doubts: Doubts,
     /// What a broker counts while it loads the partition.
     pub load: LoadCount,
+    /// The first offset that was met.
+    pub first_offset: Option<i64>,
     /// The offset behind the last record applied.
     pub end_offset: i64,
 }
@@ -183,10 +185,11 @@ impl<'f> Replay<'f> {
 
     fn pend(&mut self, batch: &Batch<'_>, key: OffsetKey, slot: Slot) {
         let header = batch.header();
-        let open = self.state.open.entry(self.producer_id).or_insert_with(|| OpenTransaction {
-            first_offset: header.base_offset,
-            ..OpenTransaction::default()
-        });
+        let open = self
+            .state
+            .open
+            .entry(self.producer_id)
+            .or_insert_with(|| OpenTransaction { first_offset: header.base_offset, ..OpenTransaction::default() });
         open.producer_epoch = header.producer_epoch;
         match open.commits.insert(key, slot) {
             Some(before) => self.state.values.release(before.place),
@@ -260,7 +263,6 @@ fn check_value(record_type: RecordType, value: &[u8]) -> Result<(), Fault> {
         use crate::schema::wire::Field;
         return OffsetCommitValue::decode(&mut cursor, OffsetCommitValue::layout(version)).map(|_| ());
     }
-    debug_assert!(LegacyOffsetCommitValue::LAST == 0);
     record_type.decode_value(value).map(|_| ())
 }
 
@@ -295,7 +297,8 @@ impl Visitor for Watched<'_, '_, '_> {
         replay.damaged = crc.is_some();
         replay.producer_id = header.producer_id;
         replay.state.load.bytes += batch.len();
-        replay.state.end_offset = replay.state.end_offset.max(header.last_offset.saturating_add(1));
+        let last = header.last_offset.min(replay.extent.last);
+        replay.state.end_offset = replay.state.end_offset.max(last.saturating_add(1));
         Ok(Step::On)
     }
 
@@ -309,6 +312,7 @@ impl Visitor for Watched<'_, '_, '_> {
             return Ok(Step::On);
         }
         replay.state.load.records += 1;
+        replay.state.first_offset.get_or_insert(record.offset);
         if !batch.header().control {
             replay.data(segment, batch, record);
         } else if !replay.damaged {

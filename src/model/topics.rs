@@ -4,10 +4,10 @@
 //! the neighbours, the cluster's metadata log, a file of the user's.
 //! Must not know: what the names are for.
 
+use crate::bytes::Cursor;
 use crate::log::checkpoint;
 use crate::log::dir::PartitionName;
 use crate::log::{Inflater, Segment, Span};
-use crate::bytes::Cursor;
 use crate::schema::wire::Uuid;
 use std::collections::HashMap;
 use std::io;
@@ -50,7 +50,9 @@ impl Topics {
             let Some(name) = PartitionName::of(&path) else { continue };
             if name.topic == "__cluster_metadata" {
                 self.learn_from_metadata_log(&path);
-            } else if let Some(id) = std::fs::read(path.join("partition.metadata")).ok().and_then(|b| checkpoint::topic_id(&b)) {
+            } else if let Some(id) =
+                std::fs::read(path.join("partition.metadata")).ok().and_then(|b| checkpoint::topic_id(&b))
+            {
                 self.learn(Uuid(id), name.topic.as_bytes());
             }
         }
@@ -62,7 +64,8 @@ impl Topics {
         let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         files.sort();
         let mut inflater = Inflater::new();
-        let is_log = |path: &Path| path.extension().is_some_and(|extension| extension == "log" || extension == "checkpoint");
+        let is_log =
+            |path: &Path| path.extension().is_some_and(|extension| extension == "log" || extension == "checkpoint");
         for path in files.into_iter().filter(|path| is_log(path)) {
             let Ok(segment) = Segment::open(&path) else { continue };
             for span in segment.spans() {

@@ -1,7 +1,9 @@
 //! The verbs, one file each: take the arguments, run the library, print.
 
+pub mod describe;
 pub mod dump;
 pub mod generate;
+pub mod groups;
 pub mod info;
 pub mod partition_of;
 pub mod schema;

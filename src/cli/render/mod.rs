@@ -2,6 +2,8 @@
 
 pub mod batches;
 pub mod dump;
+pub mod group_json;
+pub mod group_table;
 pub mod info;
 pub mod jsonl;
 pub mod kafka_dump_log;
@@ -9,3 +11,14 @@ pub mod kafka_formatter;
 pub mod name;
 pub mod records;
 pub mod table;
+
+use super::args::TextFormat;
+use serde_json::Value;
+
+/// Values as one JSON array, or one a line.
+pub fn document(format: TextFormat, values: impl Iterator<Item = Value>) -> String {
+    match format {
+        TextFormat::Jsonl => values.map(|value| format!("{value}\n")).collect(),
+        _ => format!("{:#}\n", values.collect::<Value>()),
+    }
+}

@@ -35,6 +35,15 @@ pub fn visible(name: &[u8]) -> String {
     if shown.starts_with(' ') || shown.ends_with(' ') { format!("\"{shown}\"") } else { shown }
 }
 
+/// Text as it is, with `\\xNN` for the bytes that are not UTF-8.
+pub fn lossless(text: &[u8]) -> String {
+    text.utf8_chunks().fold(String::new(), |mut out, chunk| {
+        out.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));
+        out
+    })
+}
+
 /// [`visible`], or `-` where there is none.
 pub fn visible_or_dash(name: Option<&[u8]>) -> String {
     name.map_or_else(|| "-".to_owned(), visible)

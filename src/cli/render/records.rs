@@ -4,7 +4,7 @@
 
 use super::dump::{Piece, Render, Shown, Site, Soundness};
 use super::jsonl::RawBytes;
-use super::name::visible;
+use super::name::{lossless, visible};
 use super::table::{Looks, Table, csv_line};
 use crate::cli::time::rfc3339;
 use crate::fault::{Fault, FaultKind};
@@ -166,15 +166,6 @@ fn number(n: Option<impl ToString>) -> String {
 
 fn csv_number(n: Option<impl ToString>) -> String {
     n.map_or(String::new(), |n| n.to_string())
-}
-
-/// Text as it is, with `\xNN` for the bytes that are not UTF-8.
-fn lossless(text: &[u8]) -> String {
-    text.utf8_chunks().fold(String::new(), |mut out, chunk| {
-        out.push_str(chunk.valid());
-        chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));
-        out
-    })
 }
 
 fn fault_text(piece: Piece, fault: &Fault) -> String {

@@ -144,6 +144,6 @@ pub trait Render {
     fn end(&mut self);
     /// Where one finds the faults that were met, for people.
     fn where_faults_stand(&self) -> &'static str {
-        "each stands in the output at its place (look for \"fault\" and \"hole\")"
+        "in the output, at its place (look for \"fault\" and \"hole\")"
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! Must not know: what is written. Strings are bytes; [`Style`] says what becomes of those that are not UTF-8.
 
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use crate::base64::{self, STANDARD, URL_SAFE};
 
 /// Whose JSON it is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,9 +15,6 @@ pub enum Style {
     Kafka,
 }
 
-/// Room that is always there behind the text, so that small pieces of fixed size are written without asking.
-const SLACK: usize = 64;
-
 /// A growing piece of JSON text.
 ///
 /// The buffer is kept filled to its whole length, and what is written counted apart: then a piece is one check and one
@@ -30,6 +26,33 @@ pub struct Json {
     style: Style,
     /// The topic id written last, and its text: neighbours are mostly alike.
     last_uuid: ([u8; 16], [u8; 24]),
+    /// First digits of long numbers written before: times and places of neighbours share theirs.
+    high_digits: [HighDigits; HighDigits::SLOTS],
+}
+
+/// The digits of a number but for its last four.
+#[derive(Debug, Clone, Copy, Default)]
+struct HighDigits {
+    /// The number they make; 0 for none.
+    number: u64,
+    text: [u8; 16],
+    len: usize,
+}
+
+impl HighDigits {
+    const SLOTS: usize = 16;
+
+    #[cold]
+    #[inline(never)]
+    fn of(number: u64) -> Self {
+        let (word, mut len) = leading_digits(if number < EIGHT { number } else { number / EIGHT });
+        let mut text = u128::from(u64::from_le_bytes(word));
+        if number >= EIGHT {
+            text |= u128::from(eight_digits(number % EIGHT)) << (8 * len);
+            len += 8;
+        }
+        HighDigits { number, text: text.to_le_bytes(), len }
+    }
 }
 
 impl Json {
@@ -60,27 +83,45 @@ impl Json {
         self.len = self.len.min(len);
     }
 
-    #[inline]
-    fn need(&mut self, more: usize) {
-        if self.out.len() < self.len + more + SLACK {
-            self.grow(more);
-        }
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) {
+        self.out.resize((self.out.len() * 2).max(self.len + more), 0);
     }
 
-    #[cold]
-    fn grow(&mut self, more: usize) {
-        self.out.resize((self.out.len() * 2).max(self.len + more + SLACK), 0);
+    /// Room for `n` more bytes.
+    #[inline(always)]
+    fn room(&mut self, n: usize) -> &mut [u8] {
+        if self.out.len().checked_sub(self.len).is_none_or(|left| left < n) {
+            self.grow(n);
+        }
+        // It is there now.
+        self.out.get_mut(self.len..).and_then(|room| room.get_mut(..n)).unwrap_or_default()
+    }
+
+    /// Room for `N` more bytes, a number known when the program is compiled.
+    #[inline(always)]
+    fn fixed_room<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
+        self.room(N).first_chunk_mut()
     }
 
     /// Bytes as they stand: text that is not JSON, or is already.
     #[inline]
     pub fn extend(&mut self, bytes: &[u8]) {
-        self.need(bytes.len());
-        // The room is there, so this always copies.
-        if let Some(room) = self.out.get_mut(self.len..self.len + bytes.len()) {
+        let room = self.room(bytes.len());
+        if room.len() == bytes.len() {
             room.copy_from_slice(bytes);
         }
         self.len += bytes.len();
+    }
+
+    /// As [`Self::extend`], for pieces of a size known when the program is compiled.
+    #[inline(always)]
+    pub fn fixed<const N: usize>(&mut self, bytes: &[u8; N]) {
+        if let Some(room) = self.fixed_room() {
+            *room = *bytes;
+        }
+        self.len += N;
     }
 
     /// Text as it stands: punctuation and field names.
@@ -95,9 +136,9 @@ impl Json {
         self.extend(other.bytes());
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, byte: u8) {
-        self.extend(&[byte]);
+        self.fixed(&[byte]);
     }
 
     /// Closes an object or array whose every member was followed by a comma.
@@ -119,45 +160,39 @@ impl Json {
         self.digits(magnitude);
     }
 
-    #[inline]
+    #[inline(never)]
     fn digits(&mut self, n: u64) {
-        const EIGHT: u64 = 100_000_000;
-        if n < 10 {
-            self.push(b'0' + n as u8);
-        } else if n < EIGHT {
-            self.leading_digits(n);
-        } else if n < EIGHT * EIGHT {
-            self.leading_digits(n / EIGHT);
-            self.eight_digits(n % EIGHT);
-        } else {
-            self.leading_digits(n / EIGHT / EIGHT);
-            self.eight_digits(n / EIGHT % EIGHT);
-            self.eight_digits(n % EIGHT);
-        }
-    }
-
-    /// A number below 10^8, without zeros in front.
-    #[inline(always)]
-    fn leading_digits(&mut self, n: u64) {
-        let values = digit_values(n);
-        let zeros = (values.trailing_zeros() / 8).min(7);
-        self.eight_bytes((values | ZEROS) >> (8 * zeros), 8 - zeros as usize);
-    }
-
-    /// A number below 10^8 with zeros in front.
-    #[inline(always)]
-    fn eight_digits(&mut self, n: u64) {
-        self.eight_bytes(digit_values(n) | ZEROS, 8);
-    }
-
-    /// The first `len` of eight bytes.
-    #[inline(always)]
-    fn eight_bytes(&mut self, bytes: u64, len: usize) {
-        self.need(8);
-        if let Some(room) = self.out.get_mut(self.len..self.len + 8) {
-            room.copy_from_slice(&bytes.to_le_bytes());
+        let (word, len) = match n {
+            0..10 => return self.push(b'0' + n as u8),
+            10..FOUR => leading_four_digits(n),
+            FOUR..EIGHT => leading_digits(n),
+            _ => return self.long_digits(n),
+        };
+        if let Some(room) = self.fixed_room() {
+            *room = word;
         }
         self.len += len;
+    }
+
+    /// A number of nine digits or more.
+    #[inline(always)]
+    fn long_digits(&mut self, n: u64) {
+        let number = n / FOUR;
+        let slot = number as usize % HighDigits::SLOTS;
+        let mut high = self.high_digits[slot];
+        if high.number != number {
+            high = HighDigits::of(number);
+            self.high_digits[slot] = high;
+        }
+        if let Some(room) = self.fixed_room::<24>() {
+            if let Some(start) = room.first_chunk_mut() {
+                *start = high.text;
+            }
+            if let Some(end) = room.get_mut(high.len..).and_then(<[u8]>::first_chunk_mut) {
+                *end = four_digits(n % FOUR);
+            }
+        }
+        self.len += high.len + 4;
     }
 
     /// `true` or `false`.
@@ -169,37 +204,44 @@ impl Json {
     /// A string in quotes.
     #[inline]
     pub fn string(&mut self, text: &[u8]) {
-        self.push(b'"');
-        if is_plain(text) {
-            self.extend(text);
-        } else {
+        if !is_plain(text) {
+            self.push(b'"');
             self.escaped(text);
+            self.push(b'"');
+            return;
         }
-        self.push(b'"');
+        if let [open, room @ .., close] = self.room(text.len() + 2) {
+            (*open, *close) = (b'"', b'"');
+            if room.len() == text.len() {
+                room.copy_from_slice(text);
+            }
+        }
+        self.len += text.len() + 2;
     }
 
     /// Padded standard base64, in quotes.
     pub fn base64(&mut self, bytes: &[u8]) {
-        self.push(b'"');
-        let most = bytes.len().div_ceil(3) * 4;
-        self.need(most);
-        let room = self.out.get_mut(self.len..self.len + most).unwrap_or_default();
-        // The room is the padded length, so it always fits.
-        self.len += STANDARD.encode_slice(bytes, room).unwrap_or(0);
-        self.push(b'"');
+        let len = bytes.len().div_ceil(3) * 4 + 2;
+        if let [open, room @ .., close] = self.room(len) {
+            (*open, *close) = (b'"', b'"');
+            base64::encode(&STANDARD, bytes, room);
+        }
+        self.len += len;
     }
 
     /// A topic id as Kafka prints it: 22 characters of URL-safe base64 without padding, in quotes.
     #[inline]
     pub fn uuid(&mut self, id: &[u8; 16]) {
         if self.last_uuid.0 != *id || self.last_uuid.1[0] == 0 {
-            let mut text = [b'"'; 24];
-            // 16 bytes make 22 characters.
-            let _ = URL_SAFE_NO_PAD.encode_slice(id, text.get_mut(1..23).unwrap_or_default());
+            // 16 bytes make 22 characters; the closing quote takes the place of the first padding.
+            let mut text = [b'"'; 25];
+            base64::encode(&URL_SAFE, id, &mut text[1..]);
+            text[23] = b'"';
+            let [text @ .., _] = text;
             self.last_uuid = (*id, text);
         }
         let text = self.last_uuid.1;
-        self.extend(&text);
+        self.fixed(&text);
     }
 
     #[cold]
@@ -261,8 +303,47 @@ macro_rules! ints {
 }
 ints!(signed i8 i16 i32 i64; unsigned u8 u16 u32 u64 usize);
 
+const FOUR: u64 = 10_000;
+const EIGHT: u64 = FOUR * FOUR;
 /// Eight times the digit zero.
 const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+
+/// A number below 10^8, without zeros in front: as many of eight bytes as are said.
+#[inline(always)]
+fn leading_digits(n: u64) -> ([u8; 8], usize) {
+    let values = digit_values(n);
+    let zeros = (values.trailing_zeros() / 8).min(7);
+    (((values | ZEROS) >> (8 * zeros)).to_le_bytes(), 8 - zeros as usize)
+}
+
+/// A number below 10^8 with zeros in front, the first digit in the lowest byte.
+#[inline(always)]
+fn eight_digits(n: u64) -> u64 {
+    digit_values(n) | ZEROS
+}
+
+/// A number below 10^4, without zeros in front: as many of eight bytes as are said.
+#[inline(always)]
+fn leading_four_digits(n: u64) -> ([u8; 8], usize) {
+    let values = four_digit_values(n as u32);
+    let zeros = (values.trailing_zeros() / 8).min(3);
+    (u64::from((values | ZEROS as u32) >> (8 * zeros)).to_le_bytes(), 4 - zeros as usize)
+}
+
+/// A number below 10^4 with zeros in front.
+#[inline(always)]
+fn four_digits(n: u64) -> [u8; 4] {
+    (four_digit_values(n as u32) | ZEROS as u32).to_le_bytes()
+}
+
+/// As [`digit_values`], of a number below 10^4.
+#[inline(always)]
+fn four_digit_values(n: u32) -> u32 {
+    let hundreds = (n * 5243) >> 19;
+    let pairs = hundreds | ((n - hundreds * 100) << 16);
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f;
+    tens | ((pairs - tens * 10) << 8)
+}
 
 /// The eight decimal digits of a number below 10^8 as values 0 to 9, the first in the lowest byte: divisions by 10000,
 /// 100 and 10 in all lanes of a word at once.
@@ -295,7 +376,13 @@ pub fn is_plain(text: &[u8]) -> bool {
     // The last eight bytes again, if there are as many, in place of a loop over what is left.
     let in_rest = match text.last_chunk::<8>() {
         Some(last) => odd(u64::from_ne_bytes(*last)),
-        None => odd(rest.iter().fold(0x2020_2020_2020_2020, |word, &byte| (word << 8) | u64::from(byte))),
+        None => match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+            // Two halves that overlap.
+            (Some(first), Some(last)) => {
+                odd(u64::from(u32::from_ne_bytes(*first)) << 32 | u64::from(u32::from_ne_bytes(*last)))
+            }
+            _ => odd(rest.iter().fold(0x2020_2020_2020_2020, |word, &byte| (word << 8) | u64::from(byte))),
+        },
     };
     in_words | in_rest == 0
 }
@@ -338,7 +425,12 @@ mod tests {
             json.int(n >> shift);
             json.int((n as u64) >> shift);
             json.int((n >> shift) as i16);
-            let oracle = format!("{}{}{}", n >> shift, (n as u64) >> shift, (n >> shift) as i16);
+            // Again, and its neighbours: first digits are remembered.
+            let near = ((n as u64) >> shift) ^ 0x3fff;
+            json.int(near);
+            json.int((n as u64) >> shift);
+            let (signed, unsigned) = (n >> shift, (n as u64) >> shift);
+            let oracle = format!("{signed}{unsigned}{}{near}{unsigned}", signed as i16);
             prop_assert_eq!(json.bytes(), oracle.as_bytes());
         }
     }

@@ -42,11 +42,9 @@ struct HighDigits {
 impl HighDigits {
     const SLOTS: usize = 16;
 
-    #[cold]
-    #[inline(never)]
     fn of(number: u64) -> Self {
         let (word, mut len) = leading_digits(if number < EIGHT { number } else { number / EIGHT });
-        let mut text = u128::from(u64::from_le_bytes(word));
+        let mut text = u128::from(word);
         if number >= EIGHT {
             text |= u128::from(eight_digits(number % EIGHT)) << (8 * len);
             len += 8;
@@ -89,27 +87,34 @@ impl Json {
         self.out.resize((self.out.len() * 2).max(self.len + more), 0);
     }
 
-    /// Room for `n` more bytes.
+    /// Room for `n` more bytes, if it is there.
     #[inline(always)]
-    fn room(&mut self, n: usize) -> &mut [u8] {
-        if self.out.len().checked_sub(self.len).is_none_or(|left| left < n) {
-            self.grow(n);
-        }
-        // It is there now.
-        self.out.get_mut(self.len..).and_then(|room| room.get_mut(..n)).unwrap_or_default()
+    fn room(&mut self, n: usize) -> Option<&mut [u8]> {
+        self.out.get_mut(self.len..)?.get_mut(..n)
     }
 
-    /// Room for `N` more bytes, a number known when the program is compiled.
+    /// Room for `N` more bytes, a number known when the program is compiled, if it is there.
     #[inline(always)]
     fn fixed_room<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
-        self.room(N).first_chunk_mut()
+        self.out.get_mut(self.len..)?.first_chunk_mut()
     }
 
     /// Bytes as they stand: text that is not JSON, or is already.
     #[inline]
     pub fn extend(&mut self, bytes: &[u8]) {
-        let room = self.room(bytes.len());
-        if room.len() == bytes.len() {
+        match self.room(bytes.len()) {
+            Some(room) => room.copy_from_slice(bytes),
+            None => return self.extend_beyond(bytes),
+        }
+        self.len += bytes.len();
+    }
+
+    /// Bytes for which there was no room.
+    #[cold]
+    #[inline(never)]
+    fn extend_beyond(&mut self, bytes: &[u8]) {
+        self.grow(bytes.len());
+        if let Some(room) = self.room(bytes.len()) {
             room.copy_from_slice(bytes);
         }
         self.len += bytes.len();
@@ -118,8 +123,9 @@ impl Json {
     /// As [`Self::extend`], for pieces of a size known when the program is compiled.
     #[inline(always)]
     pub fn fixed<const N: usize>(&mut self, bytes: &[u8; N]) {
-        if let Some(room) = self.fixed_room() {
-            *room = *bytes;
+        match self.fixed_room() {
+            Some(room) => *room = *bytes,
+            None => return self.extend_beyond(bytes),
         }
         self.len += N;
     }
@@ -155,21 +161,30 @@ impl Json {
     pub fn int(&mut self, n: impl Into<Int>) {
         let Int(negative, magnitude) = n.into();
         if negative {
-            self.push(b'-');
+            return self.negative(magnitude);
         }
         self.digits(magnitude);
     }
 
+    #[cold]
+    #[inline(never)]
+    fn negative(&mut self, magnitude: u64) {
+        self.push(b'-');
+        self.digits(magnitude);
+    }
+
+    /// Whatever is rare here ends in a call, so that the common paths need no stack.
     #[inline(never)]
     fn digits(&mut self, n: u64) {
         let (word, len) = match n {
-            0..10 => return self.push(b'0' + n as u8),
+            0..10 => (u64::from(b'0') + n, 1),
             10..FOUR => leading_four_digits(n),
             FOUR..EIGHT => leading_digits(n),
             _ => return self.long_digits(n),
         };
-        if let Some(room) = self.fixed_room() {
-            *room = word;
+        match self.fixed_room() {
+            Some(room) => *room = word.to_le_bytes(),
+            None => return self.digits_beyond(n),
         }
         self.len += len;
     }
@@ -178,21 +193,35 @@ impl Json {
     #[inline(always)]
     fn long_digits(&mut self, n: u64) {
         let number = n / FOUR;
-        let slot = number as usize % HighDigits::SLOTS;
-        let mut high = self.high_digits[slot];
+        let high = &self.high_digits[number as usize % HighDigits::SLOTS];
         if high.number != number {
-            high = HighDigits::of(number);
-            self.high_digits[slot] = high;
+            return self.remember_high_digits(n);
         }
-        if let Some(room) = self.fixed_room::<24>() {
-            if let Some(start) = room.first_chunk_mut() {
-                *start = high.text;
-            }
-            if let Some(end) = room.get_mut(high.len..).and_then(<[u8]>::first_chunk_mut) {
-                *end = four_digits(n % FOUR);
-            }
+        let Some(room) = self.out.get_mut(self.len..).and_then(|room| room.first_chunk_mut::<24>()) else {
+            return self.digits_beyond(n);
+        };
+        if let Some(start) = room.first_chunk_mut() {
+            *start = high.text;
+        }
+        if let Some(end) = room.get_mut(high.len..).and_then(<[u8]>::first_chunk_mut) {
+            *end = four_digits(n % FOUR);
         }
         self.len += high.len + 4;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remember_high_digits(&mut self, n: u64) {
+        let number = n / FOUR;
+        self.high_digits[number as usize % HighDigits::SLOTS] = HighDigits::of(number);
+        self.digits(n);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn digits_beyond(&mut self, n: u64) {
+        self.grow(24);
+        self.digits(n);
     }
 
     /// `true` or `false`.
@@ -202,27 +231,39 @@ impl Json {
     }
 
     /// A string in quotes.
-    #[inline]
+    #[inline(always)]
     pub fn string(&mut self, text: &[u8]) {
-        if !is_plain(text) {
-            self.push(b'"');
-            self.escaped(text);
-            self.push(b'"');
-            return;
-        }
-        if let [open, room @ .., close] = self.room(text.len() + 2) {
-            (*open, *close) = (b'"', b'"');
-            if room.len() == text.len() {
+        if text.is_empty() { self.fixed(b"\"\"") } else { self.string_of_some(text) }
+    }
+
+    #[inline(never)]
+    fn string_of_some(&mut self, text: &[u8]) {
+        let plain = is_plain(text);
+        match self.room(text.len() + 2) {
+            Some([open, room @ .., close]) if plain => {
+                (*open, *close) = (b'"', b'"');
                 room.copy_from_slice(text);
             }
+            _ => return self.string_slowly(text),
         }
         self.len += text.len() + 2;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn string_slowly(&mut self, text: &[u8]) {
+        self.push(b'"');
+        self.escaped(text);
+        self.push(b'"');
     }
 
     /// Padded standard base64, in quotes.
     pub fn base64(&mut self, bytes: &[u8]) {
         let len = bytes.len().div_ceil(3) * 4 + 2;
-        if let [open, room @ .., close] = self.room(len) {
+        if self.room(len).is_none() {
+            self.grow(len);
+        }
+        if let Some([open, room @ .., close]) = self.room(len) {
             (*open, *close) = (b'"', b'"');
             base64::encode(&STANDARD, bytes, room);
         }
@@ -244,7 +285,6 @@ impl Json {
         self.fixed(&text);
     }
 
-    #[cold]
     fn escaped(&mut self, text: &[u8]) {
         for chunk in text.utf8_chunks() {
             for part in chunk.valid().split_inclusive(|c: char| c < ' ' || c == '"' || c == '\\') {
@@ -308,12 +348,12 @@ const EIGHT: u64 = FOUR * FOUR;
 /// Eight times the digit zero.
 const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
 
-/// A number below 10^8, without zeros in front: as many of eight bytes as are said.
+/// A number below 10^8, without zeros in front, the first digit in the lowest byte; and how many there are.
 #[inline(always)]
-fn leading_digits(n: u64) -> ([u8; 8], usize) {
+fn leading_digits(n: u64) -> (u64, usize) {
     let values = digit_values(n);
     let zeros = (values.trailing_zeros() / 8).min(7);
-    (((values | ZEROS) >> (8 * zeros)).to_le_bytes(), 8 - zeros as usize)
+    ((values | ZEROS) >> (8 * zeros), 8 - zeros as usize)
 }
 
 /// A number below 10^8 with zeros in front, the first digit in the lowest byte.
@@ -322,12 +362,12 @@ fn eight_digits(n: u64) -> u64 {
     digit_values(n) | ZEROS
 }
 
-/// A number below 10^4, without zeros in front: as many of eight bytes as are said.
+/// A number below 10^4, without zeros in front, the first digit in the lowest byte; and how many there are.
 #[inline(always)]
-fn leading_four_digits(n: u64) -> ([u8; 8], usize) {
+fn leading_four_digits(n: u64) -> (u64, usize) {
     let values = four_digit_values(n as u32);
     let zeros = (values.trailing_zeros() / 8).min(3);
-    (u64::from((values | ZEROS as u32) >> (8 * zeros)).to_le_bytes(), 4 - zeros as usize)
+    (u64::from((values | ZEROS as u32) >> (8 * zeros)), 4 - zeros as usize)
 }
 
 /// A number below 10^4 with zeros in front.

@@ -57,7 +57,7 @@ struct OffsetKeyText {
 }
 
 impl OffsetKeyMemo {
-    const SLOTS: usize = 256;
+    const SLOTS: usize = 1024;
 
     fn new() -> Self {
         OffsetKeyMemo { slots: (0..Self::SLOTS).map(|_| OffsetKeyText::default()).collect() }
@@ -70,7 +70,7 @@ impl OffsetKeyMemo {
         let end = prefix.last_chunk::<8>().copied().unwrap_or_default();
         let mixed =
             (u64::from_le_bytes(half).rotate_left(23) ^ u64::from_le_bytes(end)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.slots.get_mut((mixed >> 56) as usize % Self::SLOTS)
+        self.slots.get_mut((mixed >> 48) as usize % Self::SLOTS)
     }
 
     /// The type and text of a key that was remembered, and is sound.
@@ -81,20 +81,15 @@ impl OffsetKeyMemo {
         (slot.prefix == prefix).then_some((record_type, &slot.text))
     }
 
-    /// Remembers a key that has nothing behind its partition.
-    fn remember(&mut self, key: &Key<'_>, prefix: &[u8]) {
+    /// Remembers a key that has nothing behind its partition, and its text as [`key_head`] wrote it.
+    fn remember(&mut self, key: &Key<'_>, prefix: &[u8], text: &[u8]) {
         let Some(slot) = self.slot(prefix) else { return };
-        if slot.prefix == prefix {
-            return;
-        }
         slot.prefix.clear();
         slot.prefix.extend_from_slice(prefix);
-        let mut text = Json::new(Style::Lossless);
-        key_head(&mut text, key);
         // The partition is the key's last field: cut off what stands behind its colon.
-        let end = text.bytes().iter().rposition(|&byte| byte == b':').map_or(0, |colon| colon + 1);
+        let end = text.iter().rposition(|&byte| byte == b':').map_or(0, |colon| colon + 1);
         slot.text.clear();
-        slot.text.extend_from_slice(text.bytes().get(..end).unwrap_or_default());
+        slot.text.extend_from_slice(text.get(..end).unwrap_or_default());
         slot.sound = is_utf8(key).then_some(key.record_type);
     }
 }
@@ -211,24 +206,20 @@ impl JsonRecords {
 
     /// A record whose key could be decoded: key and value. Says what is wrong with the value.
     fn keyed(&mut self, key: &Key<'_>, key_bytes: &[u8], value: Option<&[u8]>) -> Option<Fault> {
-        self.key(key);
-        if let (KeyFields::Offset(_), [], Some((prefix, _))) =
-            (&key.fields, key.trailing, key_bytes.split_last_chunk::<4>())
-        {
-            self.offset_keys.remember(key, prefix);
+        let start = self.json.bytes().len();
+        key_head(&mut self.json, key);
+        let partition = key_bytes.split_last_chunk::<4>();
+        if let (KeyFields::Offset(_), [], Some((prefix, _))) = (&key.fields, key.trailing, partition) {
+            self.offset_keys.remember(key, prefix, self.json.bytes().get(start..).unwrap_or_default());
         }
+        self.trailing(key.trailing);
+        self.json.raw("}");
         self.value(key.record_type, value)
     }
 
     fn unkeyed(&mut self, number: Option<i16>, key: Option<&[u8]>, value: Option<&[u8]>) {
         self.raw_key(number, key);
         self.raw_value(version_of(value), value);
-    }
-
-    fn key(&mut self, key: &Key<'_>) {
-        key_head(&mut self.json, key);
-        self.trailing(key.trailing);
-        self.json.raw("}");
     }
 
     #[inline]

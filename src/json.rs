@@ -24,8 +24,6 @@ pub struct Json {
     out: Vec<u8>,
     len: usize,
     style: Style,
-    /// The topic id written last, and its text: neighbours are mostly alike.
-    last_uuid: ([u8; 16], [u8; 24]),
     /// First digits of long numbers written before: times and places of neighbours share theirs.
     high_digits: [HighDigits; HighDigits::SLOTS],
 }
@@ -177,8 +175,7 @@ impl Json {
     #[inline(never)]
     fn digits(&mut self, n: u64) {
         let (word, len) = match n {
-            0..10 => (u64::from(b'0') + n, 1),
-            10..FOUR => leading_four_digits(n),
+            0..FOUR => leading_four_digits(n),
             FOUR..EIGHT => leading_digits(n),
             _ => return self.long_digits(n),
         };
@@ -273,16 +270,16 @@ impl Json {
     /// A topic id as Kafka prints it: 22 characters of URL-safe base64 without padding, in quotes.
     #[inline]
     pub fn uuid(&mut self, id: &[u8; 16]) {
-        if self.last_uuid.0 != *id || self.last_uuid.1[0] == 0 {
-            // 16 bytes make 22 characters; the closing quote takes the place of the first padding.
-            let mut text = [b'"'; 25];
-            base64::encode(&URL_SAFE, id, &mut text[1..]);
-            text[23] = b'"';
-            let [text @ .., _] = text;
-            self.last_uuid = (*id, text);
-        }
-        let text = self.last_uuid.1;
-        self.fixed(&text);
+        let Some(room) = self.fixed_room::<25>() else {
+            self.grow(25);
+            return self.uuid(id);
+        };
+        // 16 bytes make 22 characters; the closing quote takes the place of the first padding.
+        let [open, text @ ..] = room;
+        *open = b'"';
+        base64::encode(&URL_SAFE, id, text);
+        room[23] = b'"';
+        self.len += 24;
     }
 
     fn escaped(&mut self, text: &[u8]) {

@@ -90,7 +90,7 @@ impl OffsetKeyMemo {
         let end = text.iter().rposition(|&byte| byte == b':').map_or(0, |colon| colon + 1);
         slot.text.clear();
         slot.text.extend_from_slice(text.get(..end).unwrap_or_default());
-        slot.sound = is_utf8(key).then_some(key.record_type);
+        slot.sound = (prefix.is_ascii() || is_utf8(key)).then_some(key.record_type);
     }
 }
 
@@ -252,11 +252,8 @@ impl JsonRecords {
     /// `,"value":{"version":3,"data":`: in one piece where the version has one digit.
     #[inline]
     fn value_head(&mut self, version: i16) {
-        let mut head = *b",\"value\":{\"version\":0,\"data\":";
-        if let (0..10, [.., digit, _, _, _, _, _, _, _, _]) = (version, &mut head) {
-            *digit += version as u8;
-            self.json.fixed(&head);
-            return;
+        if let Some(head) = usize::try_from(version).ok().and_then(|version| VALUE_HEADS.get(version)) {
+            return self.json.fixed(head);
         }
         self.json.raw(",\"value\":{\"version\":");
         self.json.int(version);
@@ -325,6 +322,17 @@ fn headers(json: &mut Json, headers: &Headers<'_>) {
     }
     json.close(b']');
 }
+
+/// `,"value":{"version":0,"data":` up to version 9.
+static VALUE_HEADS: [[u8; 29]; 10] = {
+    let mut heads = [*b",\"value\":{\"version\":0,\"data\":"; 10];
+    let mut version = 0;
+    while version < 10 {
+        heads[version][20] += version as u8;
+        version += 1;
+    }
+    heads
+};
 
 /// `,"key":{"type":1,"name":"OffsetCommit","data":{…}`, still open.
 fn key_head(json: &mut Json, key: &Key<'_>) {

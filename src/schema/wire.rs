@@ -164,7 +164,8 @@ impl<'a> Field<'a> for Text<'a> {
     fn absent() -> Self {
         Text(b"")
     }
-    #[inline]
+    // As below.
+    #[inline(always)]
     fn decode(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
         let value = Self::decode_nullable(cursor, layout)?;
         not_null(cursor, value)

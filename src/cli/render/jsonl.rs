@@ -48,10 +48,10 @@ struct OffsetKeyMemo {
 /// differ in nothing else.
 #[derive(Default)]
 struct OffsetKeyText {
-    /// The key's bytes without the partition; empty for none.
-    prefix: Vec<u8>,
-    /// `,"key":{…,"partition":`.
-    text: Vec<u8>,
+    /// The key's bytes without the partition, and behind them `,"key":{…,"partition":`.
+    bytes: Vec<u8>,
+    /// How many are the key's; 0 for none.
+    prefix: usize,
     /// 0 or 1; None if something is to be said of the key.
     sound: Option<RecordType>,
 }
@@ -78,18 +78,19 @@ impl OffsetKeyMemo {
     fn find(&mut self, prefix: &[u8]) -> Option<(RecordType, &[u8])> {
         let slot = self.slot(prefix)?;
         let record_type = slot.sound?;
-        (slot.prefix == prefix).then_some((record_type, &slot.text))
+        let (known, text) = slot.bytes.split_at_checked(slot.prefix)?;
+        (known == prefix).then_some((record_type, text))
     }
 
     /// Remembers a key that has nothing behind its partition, and its text as [`key_head`] wrote it.
     fn remember(&mut self, key: &Key<'_>, prefix: &[u8], text: &[u8]) {
         let Some(slot) = self.slot(prefix) else { return };
-        slot.prefix.clear();
-        slot.prefix.extend_from_slice(prefix);
         // The partition is the key's last field: cut off what stands behind its colon.
         let end = text.iter().rposition(|&byte| byte == b':').map_or(0, |colon| colon + 1);
-        slot.text.clear();
-        slot.text.extend_from_slice(text.get(..end).unwrap_or_default());
+        slot.bytes.clear();
+        slot.bytes.extend_from_slice(prefix);
+        slot.bytes.extend_from_slice(text.get(..end).unwrap_or_default());
+        slot.prefix = prefix.len();
         slot.sound = (prefix.is_ascii() || is_utf8(key)).then_some(key.record_type);
     }
 }

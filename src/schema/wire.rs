@@ -164,7 +164,8 @@ impl<'a> Field<'a> for Text<'a> {
     fn absent() -> Self {
         Text(b"")
     }
-    #[inline]
+    // As below.
+    #[inline(always)]
     fn decode(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
         let value = Self::decode_nullable(cursor, layout)?;
         not_null(cursor, value)
@@ -190,7 +191,8 @@ impl<'a> Field<'a> for Text<'a> {
 }
 
 impl<'a> Nullable<'a> for Text<'a> {
-    #[inline]
+    // Called, it would hand its result over in memory.
+    #[inline(always)]
     fn decode_nullable(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Option<Self>, Fault> {
         match length(cursor, layout, short_length)? {
             Some(n) => cursor.take(n).map(|bytes| Some(Text(bytes))),

@@ -139,6 +139,30 @@ macro_rules! structure {
                 json.raw("}");
             }
 
+            #[inline]
+            fn check(
+                cursor: &mut $crate::bytes::Cursor<'a>,
+                layout: $crate::schema::wire::Layout,
+            ) -> Result<(), $crate::fault::Fault> {
+                $( $crate::schema::define::if_untagged!([$($tag)?] {
+                    if $crate::schema::define::in_versions!(layout.version, $($versions)+) {
+                        <$type as $crate::schema::wire::Field>::check(cursor, layout)?;
+                    }
+                } else {}); )*
+                if layout.flexible {
+                    $crate::schema::wire::decode_tags(cursor, |tag, inside| {
+                        $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
+                            if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
+                                <$type as $crate::schema::wire::Field>::decode_tagged(inside, layout)?;
+                                return Ok(true);
+                            }
+                        }); )*
+                        Ok(false)
+                    })?;
+                }
+                Ok(())
+            }
+
             // Tagged fields stand behind the others in every declaration, as they do on the wire.
             fn transcode(
                 cursor: &mut $crate::bytes::Cursor<'a>,
@@ -224,6 +248,12 @@ macro_rules! structure {
             fn encode_present(&self, out: &mut Vec<u8>, layout: $crate::schema::wire::Layout) {
                 out.push(1);
                 $crate::schema::wire::Field::encode(self, out, layout);
+            }
+            fn check_nullable(
+                cursor: &mut $crate::bytes::Cursor<'a>,
+                layout: $crate::schema::wire::Layout,
+            ) -> Result<(), $crate::fault::Fault> {
+                if cursor.i8()? < 0 { Ok(()) } else { <Self as $crate::schema::wire::Field>::check(cursor, layout) }
             }
             fn transcode_nullable(
                 cursor: &mut $crate::bytes::Cursor<'a>,

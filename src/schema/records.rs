@@ -10,7 +10,7 @@ use super::offsets::*;
 use super::preview::*;
 use super::share::*;
 use super::streams::*;
-use super::{Message, decode_body, transcode_body};
+use super::{Message, check_body, decode_body, transcode_body};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 use crate::json::Json;
@@ -105,6 +105,22 @@ macro_rules! records {
                 let value = self.decode_shapes(bytes, version)?;
                 value.data.json(json, version);
                 Ok(Transcoded { version, whose: value.whose, trailing: value.trailing })
+            }
+
+            /// Whether some shape fits, as `decode_shapes` would say.
+            #[inline]
+            fn check_shapes(self, cursor: &Cursor<'_>, version: i16) -> Result<(), Fault> {
+                let mut first = None;
+                match self { $(RecordType::$type => {
+                    $(
+                        match check_body::<$shape<'_>>(&mut cursor.clone(), version) {
+                            Ok(()) => return Ok(()),
+                            Err(fault) if first.is_none() => first = Some(fault),
+                            Err(_) => {}
+                        }
+                    )+
+                })+ }
+                Err(first.unwrap_or_else(|| FaultKind::UnknownVersion(version).at(0)))
             }
 
             /// Makes up a value of each version of each shape.
@@ -264,6 +280,17 @@ impl RecordType {
             return Err(FaultKind::EmptyValue.at(0));
         }
         self.decode_shapes(bytes, Cursor::new(bytes).i16()?)
+    }
+
+    /// Whether a value can be read: fails exactly where [`Self::decode_value`] does, and makes nothing.
+    #[inline]
+    pub fn check_value(self, bytes: &[u8]) -> Result<(), Fault> {
+        if bytes.is_empty() {
+            return Err(FaultKind::EmptyValue.at(0));
+        }
+        let mut cursor = Cursor::new(bytes);
+        let version = cursor.i16()?;
+        self.check_shapes(&cursor, version)
     }
 
     /// Shows a value's fields as Kafka's JSON does, without making it: what [`Self::decode_value`] and [`Value::json`]

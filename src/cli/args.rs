@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXIT: &str = "\
-Exit status: 0 done, nothing to report; 1 failed; 2 usage; 3 done, with damage or findings (named on stderr or in the
+Exit status: 0 done, nothing to report; 1 failed; 2 usage; 3 done, with damage or findings (named on stderr or in the \
 output). A closed pipe is 0.";
 
 /// Read, audit and repair Kafka's __consumer_offsets log offline, from the segment files on disk.
@@ -98,7 +98,13 @@ pub struct Input {
 #[derive(Debug, Clone, Args)]
 pub struct Reading {
     /// Of a log dir, read only partition N; of any other folder or file, take it for partition N
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..), help_heading = "Reading")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(i32).range(0..),
+        help_heading = "Reading",
+        allow_negative_numbers = true
+    )]
     pub partition: Option<i32>,
     /// Read folders named -delete, -future or -stray too
     #[arg(long, help_heading = "Reading")]
@@ -348,7 +354,7 @@ pub struct DumpArgs {
     #[arg(long)]
     pub raw: bool,
     /// Stop after N records (or batches)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<u64>,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -380,6 +386,13 @@ pub enum DumpFormat {
 
 /// `info`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Only the heads of batches are read, so it is quick and sees holes between batches; whether what is inside a batch is \
+sound, it does not see: 'grouplog dump' checks CRCs.
+
+Examples:
+  grouplog info /var/lib/kafka
+  grouplog info --format json /var/lib/kafka/__consumer_offsets-12 | jq '.[0].endOffset'")]
 pub struct InfoArgs {
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -12,13 +12,16 @@ use crate::schema::wire::Uuid;
 use crate::schema::{Key, RecordType, Value};
 use std::collections::BTreeMap;
 
+/// A commit that waits: its producer and epoch, and where it lies.
+type Waiting = (i64, i16, Slot);
+
 /// The keys of one group.
 #[derive(Debug, Default)]
 pub struct Parts<'s> {
     /// Group and topic prefixes with committed offsets or pending ones.
     prefixes: Vec<u32>,
     /// Pending commits by key: whose, and where.
-    pending: BTreeMap<(Vec<u8>, i32), Vec<(i64, i16, Slot)>>,
+    pending: BTreeMap<(Vec<u8>, i32), Vec<Waiting>>,
     /// All other keys.
     keys: Vec<(Key<'s>, Slot)>,
 }

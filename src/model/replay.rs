@@ -9,11 +9,9 @@ use super::doubt::Doubts;
 use super::rules::{PendingUnderTombstone, Rules};
 use super::store::{OffsetKey, Offsets, Others, Place, Slot, Values, offset_key_parts};
 use super::walk::{Step, Visitor, walk_segment};
-use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Control, Hole, Inflater, Record, Segment};
-use crate::schema::offsets::OffsetCommitValue;
-use crate::schema::{Key, KeyFields, Message, RecordType};
+use crate::schema::{Key, KeyFields};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::io;
@@ -168,7 +166,8 @@ impl<'f> Replay<'f> {
                 }
             };
         };
-        if let Err(fault) = check_value(key.record_type, value) {
+        // Checked now, so that an unreadable value does not hide the one before it.
+        if let Err(fault) = key.record_type.check_value(value) {
             return self.state.doubts.bad_value(key.group(), record.offset, &fault.kind);
         }
         let slot = Slot { log_offset: record.offset, place: self.place(segment, value) };
@@ -271,22 +270,6 @@ impl<'f> Replay<'f> {
 enum End {
     Commit,
     Abort,
-}
-
-/// Whether a value can be read, so that an unreadable one does not hide the one before it.
-#[inline]
-fn check_value(record_type: RecordType, value: &[u8]) -> Result<(), Fault> {
-    if value.is_empty() {
-        return Err(FaultKind::EmptyValue.at(0));
-    }
-    let mut cursor = Cursor::new(value);
-    let version = cursor.i16()?;
-    // The commonest by far, without the detour over all shapes.
-    if record_type == RecordType::OffsetCommit && (0..=OffsetCommitValue::LAST).contains(&version) {
-        use crate::schema::wire::Field;
-        return OffsetCommitValue::decode(&mut cursor, OffsetCommitValue::layout(version)).map(|_| ());
-    }
-    record_type.decode_value(value).map(|_| ())
 }
 
 /// Shows the walk to the replay, and tells how far it is.

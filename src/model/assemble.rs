@@ -75,7 +75,7 @@ impl<'s> Groups<'s> {
     /// Learns the names of topics from records that carry both name and id.
     pub fn learn_topics(&self, topics: &mut Topics) {
         for part in self.parts.values() {
-            for (key, slot) in &part.keys {
+            for (key, slot) in part.keys.iter().filter(|(key, _)| names_topics(key.record_type)) {
                 let Some(value) = self.value(key.record_type, *slot) else { continue };
                 learn(topics, &value);
             }
@@ -195,6 +195,18 @@ pub fn kind_of_type(record_type: RecordType) -> Option<GroupType> {
         9..=15 => Some(GroupType::Share),
         _ => Some(GroupType::Streams),
     }
+}
+
+/// Whether values of a type carry names and ids of topics.
+fn names_topics(record_type: RecordType) -> bool {
+    use RecordType::*;
+    matches!(
+        record_type,
+        ConsumerGroupPartitionMetadata
+            | ShareGroupPartitionMetadata
+            | ShareGroupStatePartitionMetadata
+            | StreamsGroupPartitionMetadata
+    )
 }
 
 fn learn(topics: &mut Topics, value: &Value<'_>) {

@@ -132,7 +132,10 @@ impl<'f> Replay<'f> {
     }
 
     /// What came of it.
-    pub fn finish(self) -> State {
+    pub fn finish(mut self) -> State {
+        let State { values, offsets, others, open, .. } = &mut self.state;
+        let pending = open.values_mut().flat_map(|open| open.commits.values_mut());
+        values.gather(offsets.slots_mut().chain(others.slots_mut()).chain(pending));
         self.state
     }
 

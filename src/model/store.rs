@@ -1,6 +1,7 @@
 //! The latest value of every key: what replay fills and the view reads.
 //!
-//! Values stay undecoded where they lie; a slot only says where. So memory grows with the live keys, not with the log.
+//! During replay, values stay undecoded where they lie; a slot only says where. At the end those that lived are gathered in
+//! one go, in the order of the log. So memory grows with the live keys, not with the log, and no value is copied twice.
 //! Must not know: in which order records are applied, and by which rules ([`super::replay`] does).
 
 use crate::log::Segment;
@@ -22,6 +23,29 @@ pub enum Place {
     },
     /// Taken out of a compressed batch.
     Kept(u32),
+    /// Gathered when the replay had ended.
+    Gathered {
+        /// At which byte of what was gathered.
+        at: usize,
+        /// How many bytes.
+        len: u32,
+    },
+}
+
+/// Bytes of a segment after which its pages are let go.
+const WINDOW: u64 = 4 << 20;
+
+impl Place {
+    /// The bytes in a segment's.
+    fn within(self, bytes: &[u8]) -> Option<&[u8]> {
+        match self {
+            Place::InSegment { position, len, .. } => {
+                let from = usize::try_from(position).ok()?;
+                bytes.get(from..from.checked_add(len as usize)?)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The latest value of a key.
@@ -36,6 +60,7 @@ pub struct Slot {
 /// The segments that slots point into, and the values that were taken out of compressed batches.
 #[derive(Debug, Default)]
 pub struct Values {
+    gathered: Vec<u8>,
     segments: Vec<Segment>,
     kept: Vec<Box<[u8]>>,
     free: Vec<u32>,
@@ -61,11 +86,44 @@ impl Values {
     /// The bytes of a value; none if its file was cut meanwhile.
     pub fn get(&self, place: Place) -> Option<&[u8]> {
         match place {
-            Place::InSegment { segment, position, len } => {
-                let from = usize::try_from(position).ok()?;
-                self.segments.get(segment as usize)?.bytes().get(from..from + len as usize)
-            }
+            Place::InSegment { segment, .. } => place.within(self.segments.get(segment as usize)?.bytes()),
             Place::Kept(number) => self.kept.get(number as usize).map(AsRef::as_ref),
+            Place::Gathered { at, len } => self.gathered.get(at..at + len as usize),
+        }
+    }
+
+    /// Copies the values of these slots out of their segments, in the order of the log, and lets the pages go: a look at
+    /// each value where it lies would call in most of the log again, and keep it.
+    pub fn gather<'s>(&mut self, slots: impl Iterator<Item = &'s mut Slot>) {
+        let mut slots: Vec<_> = slots
+            .filter_map(|slot| match slot.place {
+                Place::InSegment { segment, position, .. } => Some(((segment, position), slot)),
+                _ => None,
+            })
+            .collect();
+        slots.sort_unstable_by_key(|(place, _)| *place);
+        let mut behind = (0, 0);
+        for ((segment, position), slot) in slots {
+            let at = self.gathered.len();
+            // A value whose file was cut meanwhile stays empty, which reads as unreadable.
+            let value = self.segments.get(segment as usize).and_then(|it| slot.place.within(it.bytes())).unwrap_or_default();
+            self.gathered.extend_from_slice(value);
+            slot.place = Place::Gathered { at, len: value.len() as u32 };
+            if behind.0 != segment || position > behind.1 + WINDOW {
+                self.let_go(behind);
+                behind = (segment, position);
+            }
+        }
+        self.let_go(behind);
+        self.gathered.shrink_to_fit();
+    }
+
+    /// Lets go of the pages of a window, and of what was called in around it.
+    fn let_go(&self, (segment, from): (u32, u64)) {
+        if let Some(segment) = self.segments.get(segment as usize) {
+            let from = from.saturating_sub(WINDOW) as usize;
+            let to = (from + 3 * WINDOW as usize).min(segment.bytes().len());
+            segment.release(from..to);
         }
     }
 
@@ -261,6 +319,12 @@ impl Offsets {
         }
     }
 
+    /// Every slot that is taken.
+    pub fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
+        let dense = self.prefixes.iter_mut().flat_map(|prefix| prefix.slots.iter_mut().flatten());
+        dense.chain(self.sparse.values_mut())
+    }
+
     /// Every prefix that is there: its number and its group and topic.
     pub fn prefixes(&self) -> impl Iterator<Item = (u32, &[u8], &[u8])> {
         self.by_bytes.iter().filter_map(|number| {
@@ -322,6 +386,11 @@ impl Others {
     /// Empties the slot of a key, and gives what was in it.
     pub fn remove(&mut self, key: &[u8]) -> Option<Slot> {
         self.slots.remove(key)
+    }
+
+    /// Every slot.
+    pub fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
+        self.slots.values_mut()
     }
 
     /// Every key and its slot, in no order.

@@ -135,7 +135,7 @@ pub struct Member {
     pub rebalance_timeout_ms: Option<i32>,
     /// In milliseconds.
     pub session_timeout_ms: Option<i32>,
-    /// What it has.
+    /// What it has; in a consumer group also what it is to give up and has not given up yet, as a broker answers.
     pub assignment: Assignment,
     /// What it is to have; none in a classic group.
     pub target: Option<Assignment>,

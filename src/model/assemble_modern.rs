@@ -10,8 +10,10 @@ use super::view::{
 use crate::schema::Value;
 use crate::schema::consumer::{ConsumerGroupMemberMetadataValue, CurrentTopicPartitions};
 use crate::schema::embedded::{Payload, member_subscription};
-use crate::schema::share::TopicPartitionsInfo;
-use crate::schema::streams::{CurrentTaskIds, StreamsGroupMemberMetadataValue, TargetTaskIds};
+use crate::schema::share::{ShareTopicInfo, TopicPartitionsInfo};
+use crate::schema::streams::{
+    CurrentTaskIds, StreamsGroupMemberMetadataValue, StreamsGroupTopologyValue, TargetTaskIds,
+};
 use crate::schema::wire::{Text, Uuid};
 use std::collections::BTreeMap;
 
@@ -78,8 +80,8 @@ fn of_group(group: &mut Group, entry: &Entry<'_>, validated: &mut Validated) {
         Value::ConsumerGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
         Value::ShareGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
         Value::StreamsGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
-        Value::StreamsGroupTopology(value) => group.topology_epoch = Some(value.epoch),
-        Value::StreamsGroupTopologyNumbered18(value) => group.topology_epoch = Some(value.epoch),
+        Value::StreamsGroupTopology(value) => topology(group, value),
+        Value::StreamsGroupTopologyNumbered18(value) => topology(group, value),
         Value::ConsumerGroupRegularExpression(value) => {
             if let crate::schema::KeyFields::RegularExpression(key) = &entry.key.fields {
                 group.regexes.push(Regex {
@@ -92,18 +94,24 @@ fn of_group(group: &mut Group, entry: &Entry<'_>, validated: &mut Validated) {
         Value::ShareGroupStatePartitionMetadata(value) => {
             share_topics(group, "initializing", &value.initializing_topics);
             share_topics(group, "initialized", &value.initialized_topics);
-            group.share_topics.extend(
-                value.deleting_topics.iter().map(|topic| ShareTopic {
-                    topic: by_name(topic.topic_id, topic.topic_name, &[]),
-                    state: "deleting",
-                }),
-            );
+            deleting_topics(group, &value.deleting_topics);
         }
         Value::ShareGroupStatePartitionMetadata40(value) => {
-            share_topics(group, "initialized", &value.initialized_topics)
+            share_topics(group, "initialized", &value.initialized_topics);
+            deleting_topics(group, &value.deleting_topics);
         }
         _ => {}
     }
+}
+
+fn topology(group: &mut Group, value: &StreamsGroupTopologyValue<'_>) {
+    group.topology_epoch = Some(value.epoch);
+    let mut topics = Vec::new();
+    for part in &value.subtopologies {
+        topics.extend(texts(&part.source_topics));
+        topics.extend(part.repartition_source_topics.iter().map(|topic| owned(topic.name)));
+    }
+    group.topology_topics = Some(topics);
 }
 
 fn share_topics(group: &mut Group, state: &'static str, topics: &[TopicPartitionsInfo<'_>]) {
@@ -112,6 +120,11 @@ fn share_topics(group: &mut Group, state: &'static str, topics: &[TopicPartition
             .iter()
             .map(|topic| ShareTopic { topic: by_name(topic.topic_id, topic.topic_name, &topic.partitions), state }),
     );
+}
+
+fn deleting_topics(group: &mut Group, topics: &[ShareTopicInfo<'_>]) {
+    let topics = topics.iter().map(|topic| by_name(topic.topic_id, topic.topic_name, &[]));
+    group.share_topics.extend(topics.map(|topic| ShareTopic { topic, state: "deleting" }));
 }
 
 fn by_name(id: Uuid, name: Text<'_>, partitions: &[i32]) -> TopicPartitions {

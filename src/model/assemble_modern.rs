@@ -7,21 +7,21 @@ use super::topics::Topics;
 use super::view::{
     Assignment, Group, GroupState, GroupType, Member, Regex, ShareTopic, Tasks, TopicPartitions, by_id, sorted,
 };
-use crate::schema::Value;
 use crate::schema::consumer::{ConsumerGroupMemberMetadataValue, CurrentTopicPartitions};
 use crate::schema::embedded::{Payload, member_subscription};
 use crate::schema::share::TopicPartitionsInfo;
 use crate::schema::streams::{CurrentTaskIds, StreamsGroupMemberMetadataValue, TargetTaskIds};
 use crate::schema::wire::Text;
+use crate::schema::{Key, KeyFields, Value};
 use std::collections::BTreeMap;
 
 /// Which of a member's three records there are.
-#[derive(Default)]
-struct Seen {
-    member: Member,
-    metadata: bool,
-    target: bool,
-    current: bool,
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    pub member: Member,
+    pub metadata: bool,
+    pub target: bool,
+    pub current: bool,
 }
 
 /// Makes it.
@@ -42,17 +42,17 @@ pub(super) fn group(name: &[u8], kind: GroupType, entries: &[Entry<'_>], topics:
                 seen.member.log_offset = seen.member.log_offset.max(entry.slot.log_offset);
                 of_member(seen, &entry.value, topics);
             }
-            None => of_group(&mut group, entry, &mut validated_topology),
+            None => of_group(&mut group, entry.key, &entry.value, &mut validated_topology),
         }
     }
     settle(&mut group, members);
-    group.state = state(&group, validated_topology);
+    group.state = state(&group, validated_topology, group.members.iter());
     group
 }
 
 /// What concerns the whole group.
-fn of_group(group: &mut Group, entry: &Entry<'_>, validated_topology: &mut Option<i32>) {
-    match &entry.value {
+pub(super) fn of_group(group: &mut Group, key: &Key<'_>, value: &Value<'_>, validated_topology: &mut Option<i32>) {
+    match value {
         Value::ConsumerGroupMetadata(value) => group.group_epoch = Some(value.epoch),
         Value::ShareGroupMetadata(value) => group.group_epoch = Some(value.epoch),
         Value::ShareGroupMetadata40(value) => group.group_epoch = Some(value.epoch),
@@ -66,7 +66,7 @@ fn of_group(group: &mut Group, entry: &Entry<'_>, validated_topology: &mut Optio
         Value::StreamsGroupTopology(value) => group.topology_epoch = Some(value.epoch),
         Value::StreamsGroupTopologyNumbered18(value) => group.topology_epoch = Some(value.epoch),
         Value::ConsumerGroupRegularExpression(value) => {
-            if let crate::schema::KeyFields::RegularExpression(key) = &entry.key.fields {
+            if let KeyFields::RegularExpression(key) = &key.fields {
                 group.regexes.push(Regex {
                     expression: key.regular_expression.0.to_vec(),
                     topics: value.topics.iter().map(|topic| topic.0.to_vec()).collect(),
@@ -104,7 +104,7 @@ fn by_name(id: crate::schema::wire::Uuid, name: Text<'_>, partitions: &[i32]) ->
 }
 
 /// What concerns one member.
-fn of_member(seen: &mut Seen, value: &Value<'_>, topics: &Topics) {
+pub(super) fn of_member(seen: &mut Seen, value: &Value<'_>, topics: &Topics) {
     let member = &mut seen.member;
     match value {
         Value::ConsumerGroupMemberMetadata(value) => {
@@ -327,12 +327,16 @@ fn settle(group: &mut Group, members: BTreeMap<&[u8], Seen>) {
     }
 }
 
-/// Where the group stands, by the broker's rules.
-fn state(group: &Group, validated_topology: Option<i32>) -> GroupState {
+/// Where the group stands, by the broker's rules, with these members.
+pub(super) fn state<'m>(
+    group: &Group,
+    validated_topology: Option<i32>,
+    mut members: impl ExactSizeIterator<Item = &'m Member>,
+) -> GroupState {
     let (epoch, assigned) = (group.group_epoch.unwrap_or(0), group.assignment_epoch.unwrap_or(0));
     let reconciled = |member: &Member| member.state.as_deref() == Some("STABLE") && member.epoch == Some(assigned);
     match group.kind {
-        _ if group.members.is_empty() => GroupState::Empty,
+        _ if members.len() == 0 => GroupState::Empty,
         GroupType::Share => GroupState::Stable,
         GroupType::Streams if group.topology_epoch.is_none() => GroupState::NotReady,
         GroupType::Streams
@@ -341,7 +345,7 @@ fn state(group: &Group, validated_topology: Option<i32>) -> GroupState {
             GroupState::NotReady
         }
         _ if epoch > assigned => GroupState::Assigning,
-        _ if group.members.iter().all(reconciled) => GroupState::Stable,
+        _ if members.all(reconciled) => GroupState::Stable,
         _ => GroupState::Reconciling,
     }
 }

@@ -75,6 +75,8 @@ pub enum Command {
     Groups(GroupsArgs),
     /// A group whole: its state, members and offsets, as a broker would show them, and what only the log tells
     Describe(DescribeArgs),
+    /// What happened to a group, told in the order of the log: who came and went, who got what, commits, resets
+    History(HistoryArgs),
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields
@@ -328,6 +330,58 @@ pub struct DescribeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub choice: GroupChoice,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub moments: Moments,
+}
+
+/// `history`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Records that were written together are one step. Commits between two steps are summed up, unless one of them goes back
+(REWIND) or jumps (JUMP: more than 1000 and more than 10 times the median of up to 31 forward steps before it, of which
+there must be 3). More than 20 generations or epochs in a row, each within a minute of the one before, are one line
+(STORM); -v tells them all, and every member and partition. Transactional commits stand where their transaction was
+committed.
+
+Examples:
+  grouplog history my-group -- /var/lib/kafka
+  grouplog history my-group --commits --topic orders --time -12h.. -- /var/lib/kafka
+  grouplog history --group 'orders-*' --format jsonl /var/lib/kafka")]
+pub struct HistoryArgs {
+    /// Groups, with the paths behind --; or the paths, with --group or --all
+    #[arg(value_name = "GROUP|PATH", required = true)]
+    pub words: Vec<OsString>,
+    /// A .log file, a partition folder __consumer_offsets-N, or a log dir that holds such folders
+    #[arg(value_name = "PATH", last = true)]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub reading: Reading,
+    /// Every group
+    #[arg(long)]
+    pub all: bool,
+    /// Tell every commit, with how far it went
+    #[arg(long)]
+    pub commits: bool,
+    /// How long the broker kept offsets (offsets.retention.minutes): older ones are taken to have expired when they go
+    #[arg(long, value_name = "SPAN", value_parser = super::time::millis_of_span, default_value = "7d")]
+    pub retention: i64,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = TextFormat::Table, value_name = "FORMAT")]
+    pub format: TextFormat,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub choice: GroupChoice,
+    /// Of commits and removed offsets, only those of this topic
+    #[arg(long, value_name = "TOPIC", help_heading = "Selection")]
+    pub topic: Vec<OsString>,
+    /// Only the steps of this member id, and no commits
+    #[arg(long, value_name = "MEMBER", help_heading = "Selection", allow_hyphen_values = true)]
+    pub member: Vec<OsString>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub stretch: Stretch,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub moments: Moments,

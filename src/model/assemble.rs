@@ -210,7 +210,8 @@ fn names_topics(record_type: RecordType) -> bool {
     )
 }
 
-fn learn(topics: &mut Topics, value: &Value<'_>) {
+/// Learns the names of topics from a value that carries both name and id.
+pub(super) fn learn(topics: &mut Topics, value: &Value<'_>) {
     match value {
         Value::ConsumerGroupPartitionMetadata(value) => {
             value.topics.iter().for_each(|topic| topics.learn(topic.topic_id, topic.topic_name.0));

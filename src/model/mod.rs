@@ -9,6 +9,7 @@ mod assemble_modern;
 pub mod doubt;
 pub mod event;
 pub mod expiry;
+pub mod history;
 pub mod load;
 pub mod partitioner;
 pub mod replay;

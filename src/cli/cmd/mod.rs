@@ -4,6 +4,7 @@ pub mod describe;
 pub mod dump;
 pub mod generate;
 pub mod groups;
+pub mod history;
 pub mod info;
 pub mod partition_of;
 pub mod schema;

@@ -5,13 +5,18 @@
 pub mod assemble;
 mod assemble_classic;
 mod assemble_modern;
+pub mod compare;
+pub mod compare_logs;
+pub mod digest;
 pub mod doubt;
 pub mod event;
 pub mod expiry;
+pub mod fate;
 pub mod load;
 pub mod partitioner;
 pub mod replay;
 pub mod rules;
+pub mod side;
 pub mod store;
 pub mod topics;
 pub mod view;

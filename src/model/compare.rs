@@ -30,6 +30,8 @@ pub enum FieldValue {
     Names(Vec<Vec<u8>>),
     /// Partitions or tasks.
     Assignment(Assignment),
+    /// What a client put inside, as JSON.
+    Payload(String),
 }
 
 /// One thing that differs in a group.
@@ -257,7 +259,7 @@ fn group_fields(group: &Group) -> Named {
 fn member_fields(member: &Member) -> Named {
     let assignment = |it: &Option<Assignment>| it.clone().map_or(FieldValue::None, FieldValue::Assignment);
     let payload = |part: fn(&(String, String)) -> &String| {
-        member.payloads.as_ref().map_or(FieldValue::None, |both| FieldValue::Word(part(both).clone()))
+        member.payloads.as_ref().map_or(FieldValue::None, |both| FieldValue::Payload(part(both).clone()))
     };
     vec![
         ("instanceId", name(member.instance_id.as_ref())),
@@ -290,7 +292,14 @@ fn members(a: &Group, b: &Group, found: &mut Vec<Difference>) {
     let (a, b) = (by_id(a), by_id(b));
     for (id, here) in &a {
         match b.get(id) {
-            Some(there) => found.extend(fields(Some(id), member_fields(here), member_fields(there))),
+            Some(there) => {
+                let mut differ = fields(Some(id), member_fields(here), member_fields(there));
+                // The assignment stands in its payload, and is told once.
+                if here.assignment != there.assignment {
+                    differ.retain(|it| !matches!(it, Difference::Field { field: "assignmentPayload", .. }));
+                }
+                found.extend(differ);
+            }
             None => found.push(Difference::MemberOnly { side: Side::A, member: id.clone() }),
         }
     }

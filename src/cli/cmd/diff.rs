@@ -3,7 +3,7 @@
 use super::Outcome;
 use crate::cli::Usage;
 use crate::cli::args::DiffArgs;
-use crate::cli::render::diff::{self as render, Compared, DigestRow, Names};
+use crate::cli::render::diff::{self as render, Alone, Compared, DigestRow, Names};
 use crate::cli::select::GroupFilter;
 use crate::cli::span::Point;
 use crate::cli::state::{Loaded, States, load_until};
@@ -163,11 +163,13 @@ fn of_partition(args: &DiffArgs, matched: &Matched, topics: &Topics, logs: Logs)
         uncertain: matched.loaded.each_ref().map(|it| it.as_ref().is_some_and(|it| !it.state.doubts.is_empty())),
     };
     let (Some(a), Some(b)) = (&matched.loaded.a, &matched.loaded.b) else {
-        let (side, loaded) = match &matched.loaded.a {
-            Some(a) => (Side::A, Some(a)),
-            None => (Side::B, matched.loaded.b.as_ref()),
+        let alone = |side: Side, loaded: &Loaded| Alone {
+            side,
+            records: loaded.state.load.records,
+            digests: Digests::of(&loaded.state),
         };
-        compared.only_in = Some((side, loaded.map_or(0, |it| it.state.load.records)));
+        let a = matched.loaded.a.as_ref().map(|a| alone(Side::A, a));
+        compared.only_in = a.or_else(|| matched.loaded.b.as_ref().map(|b| alone(Side::B, b)));
         return compared;
     };
     let both = Pair { a, b };

@@ -10,7 +10,7 @@ use super::table::{Looks, Table};
 use crate::cli::args::TextFormat;
 use crate::model::compare::StateComparison;
 use crate::model::compare_logs::LogComparison;
-use crate::model::digest::Digest;
+use crate::model::digest::{Digest, Digests};
 use crate::model::side::{Pair, Side};
 use serde_json::{Map, Value, json};
 
@@ -23,13 +23,24 @@ pub struct Names {
     pub b: String,
 }
 
+/// A partition that only one copy has.
+#[derive(Debug)]
+pub struct Alone {
+    /// That one.
+    pub side: Side,
+    /// How many records it has there.
+    pub records: u64,
+    /// Digests of what they mean.
+    pub digests: Digests,
+}
+
 /// A partition, compared.
 #[derive(Debug)]
 pub struct Compared {
     /// Which, if that is known.
     pub number: Option<i32>,
     /// The copy that alone has it, and how many records that holds.
-    pub only_in: Option<(Side, u64)>,
+    pub only_in: Option<Alone>,
     /// The logs; none if only one has it, or they are one log.
     pub log: Option<LogComparison>,
     /// The states; none if only one has it.
@@ -43,7 +54,7 @@ pub struct Compared {
 impl Compared {
     /// Whether the states differ.
     pub fn state_differs(&self) -> bool {
-        let only = self.only_in.is_some_and(|(_, records)| records > 0);
+        let only = self.only_in.as_ref().is_some_and(|alone| alone.records > 0);
         only || self.state.as_ref().is_some_and(StateComparison::differs)
     }
 
@@ -169,8 +180,8 @@ fn of_groups(all: &[Line], looks: Looks) -> String {
             line.topic.as_ref().map_or("-".to_owned(), |(topic, _)| visible(topic)),
             or_dash(line.topic.as_ref().map(|(_, partition)| *partition)),
             cell(&field),
-            cell(&line.shown.a),
-            cell(&line.shown.b),
+            cell(&short(&line.shown.a)),
+            cell(&short(&line.shown.b)),
             line.ahead.map_or("-", letter).to_owned(),
         ]);
     }
@@ -185,6 +196,15 @@ fn of_groups(all: &[Line], looks: Looks) -> String {
         .collect();
     let gap = if fates.is_empty() { "" } else { "\n" };
     format!("\n{}{gap}{fates}", table.text(looks))
+}
+
+/// What clients put into a group can be long: a table shows its beginning, the other formats all of it.
+fn short(text: &str) -> String {
+    const MOST: usize = 100;
+    match text.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 fn verdict(compared: &[&Compared]) -> String {
@@ -340,18 +360,24 @@ pub struct DigestRow {
 pub fn digests_of_two(compared: &[Compared], format: TextFormat, looks: Looks) -> String {
     let mut rows = Vec::new();
     for it in compared {
-        let Some(state) = &it.state else { continue };
-        let partition = it.number;
-        let whole = state.digests.each_ref().map(|digests| Some(digests.whole));
-        rows.push(DigestRow { partition, group: None, digests: whole });
-        let mut names: Vec<_> = state.digests.a.groups.keys().chain(state.digests.b.groups.keys()).collect();
-        names.sort_unstable();
-        names.dedup();
-        rows.extend(names.into_iter().map(|name| DigestRow {
-            partition,
-            group: Some(name.clone()),
-            digests: state.digests.each_ref().map(|digests| digests.groups.get(name).copied()),
-        }));
+        let mut both: Pair<Option<&Digests>> = Pair::default();
+        if let Some(state) = &it.state {
+            both = state.digests.each_ref().map(Some);
+        } else if let Some(alone) = &it.only_in {
+            *both.of_mut(alone.side) = Some(&alone.digests);
+        }
+        let row = |group: Option<Vec<u8>>, digests| DigestRow { partition: it.number, group, digests };
+        rows.push(row(None, both.map(|digests| digests.map(|digests| digests.whole))));
+        let names = |digests: Option<&'_ Digests>| -> Vec<Vec<u8>> {
+            digests.map(|digests| digests.groups.keys().cloned().collect()).unwrap_or_default()
+        };
+        let mut all: Vec<_> = names(both.a).into_iter().chain(names(both.b)).collect();
+        all.sort_unstable();
+        all.dedup();
+        for name in all {
+            let digests = both.map(|digests| digests.and_then(|digests| digests.groups.get(&name).copied()));
+            rows.push(row(Some(name), digests));
+        }
     }
     let mut table = Table::new(&["PARTITION", "GROUP", "A", "B", "SAME"]);
     for row in &rows {

@@ -117,7 +117,8 @@ impl Line {
 /// All lines of a partition: of its log, then of its groups by id.
 pub fn lines(compared: &Compared) -> Vec<Line> {
     let mut lines = Vec::new();
-    if let Some((side, records)) = compared.only_in {
+    if let Some(alone) = &compared.only_in {
+        let (side, records) = (alone.side, alone.records);
         let message = format!("only {} has this partition ({records} records)", letter(side));
         let line = Line::new("partition-only", severity(records > 0), message);
         lines.push(line.fact("side", json!(side.name())).fact("records", json!(records)));
@@ -482,6 +483,7 @@ fn field_json(value: &FieldValue) -> Value {
         FieldValue::Name(name) => text(name),
         FieldValue::Names(names) => names.iter().map(|name| text(name)).collect(),
         FieldValue::Assignment(it) => assignment(it),
+        FieldValue::Payload(json) => serde_json::from_str(json).unwrap_or_else(|_| json!(json)),
     }
 }
 
@@ -497,5 +499,6 @@ fn field_text(value: &FieldValue) -> String {
             shown.join(", ")
         }
         FieldValue::Assignment(it) => super::group_table::assignment(it),
+        FieldValue::Payload(json) => json.clone(),
     }
 }

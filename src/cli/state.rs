@@ -56,9 +56,20 @@ pub fn load_paths(
     wanted: &(dyn Fn(&[u8]) -> bool + Sync),
     context: &mut Context,
 ) -> Result<States> {
+    load_until(paths, reading, moments, moments.until(moments.now()), wanted, context)
+}
+
+/// As [`load_paths`], up to a point that `moments` need not name.
+pub fn load_until(
+    paths: &[PathBuf],
+    reading: &Reading,
+    moments: &Moments,
+    until: Until,
+    wanted: &(dyn Fn(&[u8]) -> bool + Sync),
+    context: &mut Context,
+) -> Result<States> {
     let partitions = input::open_paths(paths, reading, context)?;
     let now = moments.now();
-    let until = moments.until(now);
     let mut topics = topics_of_file(moments)?;
     context.begin(partitions.iter().map(Partition::bytes).sum());
     // Threads that no partition of its own keeps busy help with one.
@@ -235,7 +246,7 @@ impl Moments {
         self.clock.now.map_or(clock, |now| now.millis(clock))
     }
 
-    /// Up to where the log is read.
+    /// Up to where logs are replayed.
     pub fn until(&self, now: i64) -> Until {
         match (self.at_offset, self.at_time) {
             (Some(offset), _) => Until::Offset(offset),

@@ -89,6 +89,12 @@ impl<'s> Groups<'s> {
         }
     }
 
+    /// The records of a group but for its offsets, by type and log offset: the key and the bytes of the value.
+    pub fn records(&self, name: &[u8]) -> impl Iterator<Item = (&Key<'s>, &'s [u8])> {
+        let keys = self.parts.get(name).map(|parts| parts.keys.as_slice()).unwrap_or_default();
+        keys.iter().filter_map(|(key, slot)| Some((key, self.state.values.get(slot.place)?)))
+    }
+
     fn topic_id(&self, slot: Slot) -> Option<Uuid> {
         let value = self.state.values.get(slot.place)?;
         // Versions before 4 have none, which most are.

@@ -84,6 +84,11 @@ impl Values {
         self.segments.get(number as usize)
     }
 
+    /// All of them, in order.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
     /// The bytes of a value; none if its file was cut meanwhile.
     pub fn get(&self, place: Place) -> Option<&[u8]> {
         match place {

@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::facts::{self, Counts};
+use common::facts::{self, Counts, Difference};
 use common::told::{Told, described};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -29,13 +29,19 @@ fn describe_says_what_a_broker_says_of_a_log_that_ends_earlier() {
         let (ours, _) = described(log.path(), &told, &[]);
         let (differences, counts) = facts::compare(&told.facts, &ours);
         total += counts;
-        failures.extend(differences.iter().filter(|it| !told.explains(it)).map(|it| format!("{name}: {it}")));
+        let left = differences.iter().filter(|it| !told.explains(it) && !is_of_a_topic_that_is_gone(it));
+        failures.extend(left.map(|it| format!("{name}: {it}")));
     }
     println!("{total}; {states:?}");
     assert!(failures.is_empty(), "{} differences:\n{}", failures.len(), failures.join("\n"));
     for state in ["consumer Reconciling", "streams NotReady", "consumer Stable", "streams Stable", "share Stable"] {
         assert!(states.contains_key(state), "no group is {state}: {states:?}");
     }
+}
+
+/// A broker leaves out a topic that was deleted since the log ended: it knows its id no more. The log still has the name.
+fn is_of_a_topic_that_is_gone(difference: &Difference) -> bool {
+    difference.group == "sh-topicgone" && difference.ours.replace(" doomed[0, 1]", "") == difference.truth
 }
 
 /// The exhibit's partitions, as far as the vector says.

@@ -112,7 +112,8 @@ impl Values {
         for ((segment, position), slot) in slots {
             let at = self.gathered.len();
             // A value whose file was cut meanwhile stays empty, which reads as unreadable.
-            let value = self.segments.get(segment as usize).and_then(|it| slot.place.within(it.bytes())).unwrap_or_default();
+            let value =
+                self.segments.get(segment as usize).and_then(|it| slot.place.within(it.bytes())).unwrap_or_default();
             self.gathered.extend_from_slice(value);
             slot.place = Place::Gathered { at, len: value.len() as u32 };
             if behind.0 != segment || position > behind.1 + WINDOW {

@@ -148,8 +148,10 @@ fn of_group(group: &Value) -> GroupFacts {
     }
     put(&mut fields, "assignor", &assignor(group));
     if let Some(topics) = group["sharePartitions"].as_array() {
-        let kept = topics.iter().filter(|topic| topic["state"] != "deleting");
-        fields.insert("sharePartitions".to_owned(), partitions(kept.map(|it| (text(&it["topic"]), &it["partitions"]))));
+        // Until the share coordinator has set them up, a broker names no offsets of them.
+        let there = topics.iter().filter(|topic| topic["state"] == "initialized");
+        fields
+            .insert("sharePartitions".to_owned(), partitions(there.map(|it| (text(&it["topic"]), &it["partitions"]))));
     }
     let members = array(&group["members"]).map(|member| (text(&member["memberId"]), of_member(member))).collect();
     // What waits for the end of a transaction is not committed.

@@ -4,35 +4,16 @@
 //! Must not know: how differences are printed.
 
 use super::assemble::Groups;
+pub use super::compare_fields::FieldValue;
+use super::compare_fields::{Named, group_fields, member_fields};
 use super::digest::{self, Digest, Digests};
 use super::fate::{Fate, Graves};
 use super::replay::{Extent, State};
 use super::side::{Pair, Side};
 use super::topics::Topics;
-use super::view::{Assignment, Commit, Group, GroupState, GroupType, Member, Offset, Pending};
+use super::view::{Commit, Group, GroupState, GroupType, Member, Offset, Pending};
 use crate::schema::{Key, RecordType};
 use std::collections::BTreeMap;
-
-/// What stands in a field.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FieldValue {
-    /// Nothing.
-    None,
-    /// A number.
-    Number(i64),
-    /// A moment, in milliseconds since 1970.
-    Time(i64),
-    /// A word of ours or of the broker's.
-    Word(String),
-    /// A name: any bytes.
-    Name(Vec<u8>),
-    /// Names.
-    Names(Vec<Vec<u8>>),
-    /// Partitions or tasks.
-    Assignment(Assignment),
-    /// What a client put inside, as JSON.
-    Payload(String),
-}
 
 /// One thing that differs in a group.
 #[derive(Debug, Clone, PartialEq)]
@@ -223,65 +204,12 @@ fn as_if_at(log_offset: i64) -> Fate {
     Fate::Deleted(super::fate::Tombstone { offset: log_offset, timestamp: -1, delete_horizon_ms: None })
 }
 
-type Named = Vec<(&'static str, FieldValue)>;
-
 fn fields(member: Option<&[u8]>, a: Named, b: Named) -> Vec<Difference> {
     let pairs = a.into_iter().zip(b).filter(|((_, a), (_, b))| a != b);
     let member = member.map(<[u8]>::to_vec);
     let differ =
         pairs.map(|((field, a), (_, b))| Difference::Field { member: member.clone(), field, values: Pair { a, b } });
     differ.collect()
-}
-
-fn number(n: Option<i32>) -> FieldValue {
-    n.map_or(FieldValue::None, |n| FieldValue::Number(n.into()))
-}
-
-fn name(name: Option<&Vec<u8>>) -> FieldValue {
-    name.map_or(FieldValue::None, |name| FieldValue::Name(name.clone()))
-}
-
-fn group_fields(group: &Group) -> Named {
-    vec![
-        ("type", FieldValue::Word(group.kind.name().to_owned())),
-        ("state", FieldValue::Word(group.state.name().to_owned())),
-        ("protocolType", FieldValue::Name(group.protocol_type.clone())),
-        ("protocol", name(group.protocol.as_ref())),
-        ("generation", number(group.generation)),
-        ("leader", name(group.leader.as_ref())),
-        ("stateTimestamp", group.state_timestamp.map_or(FieldValue::None, FieldValue::Time)),
-        ("groupEpoch", number(group.group_epoch)),
-        ("assignmentEpoch", number(group.assignment_epoch)),
-        ("topologyEpoch", number(group.topology_epoch)),
-    ]
-}
-
-fn member_fields(member: &Member) -> Named {
-    let assignment = |it: &Option<Assignment>| it.clone().map_or(FieldValue::None, FieldValue::Assignment);
-    let payload = |part: fn(&(String, String)) -> &String| {
-        member.payloads.as_ref().map_or(FieldValue::None, |both| FieldValue::Payload(part(both).clone()))
-    };
-    vec![
-        ("instanceId", name(member.instance_id.as_ref())),
-        ("clientId", FieldValue::Name(member.client_id.clone())),
-        ("clientHost", FieldValue::Name(member.client_host.clone())),
-        ("rackId", name(member.rack_id.as_ref())),
-        ("memberEpoch", number(member.epoch)),
-        ("previousMemberEpoch", number(member.previous_epoch)),
-        ("state", member.state.clone().map_or(FieldValue::None, FieldValue::Word)),
-        ("subscribedTopics", member.subscribed_topics.clone().map_or(FieldValue::None, FieldValue::Names)),
-        ("subscribedTopicRegex", name(member.subscribed_regex.as_ref())),
-        ("serverAssignor", name(member.server_assignor.as_ref())),
-        ("assignment", FieldValue::Assignment(member.assignment.clone())),
-        ("target", assignment(&member.target)),
-        ("pendingRevocation", assignment(&member.pending_revocation)),
-        ("topologyEpoch", number(member.topology_epoch)),
-        ("processId", name(member.process_id.as_ref())),
-        ("rebalanceTimeoutMs", number(member.rebalance_timeout_ms)),
-        ("sessionTimeoutMs", number(member.session_timeout_ms)),
-        ("subscription", payload(|(subscription, _)| subscription)),
-        ("assignmentPayload", payload(|(_, assignment)| assignment)),
-    ]
 }
 
 fn members(a: &Group, b: &Group, found: &mut Vec<Difference>) {

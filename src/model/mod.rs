@@ -7,6 +7,7 @@ pub mod assemble;
 mod assemble_classic;
 mod assemble_modern;
 pub mod compare;
+mod compare_fields;
 pub mod compare_logs;
 pub mod digest;
 pub mod doubt;

@@ -3,7 +3,8 @@
 use super::Outcome;
 use crate::cli::Usage;
 use crate::cli::args::DiffArgs;
-use crate::cli::render::diff::{self as render, Alone, Compared, DigestRow, Names};
+use crate::cli::render::diff::{self as render, Alone, Compared, Names};
+use crate::cli::render::digests::{DigestRow, digests_of_one, digests_of_two};
 use crate::cli::select::GroupFilter;
 use crate::cli::span::Point;
 use crate::cli::state::{Loaded, States, load_until};
@@ -27,7 +28,7 @@ pub fn run(args: &DiffArgs, context: &mut Context) -> Result<Outcome> {
     let pointed = args.from.is_some() || args.to.is_some();
     match args.paths.as_slice() {
         [one] if pointed => points(args, one, context),
-        [one] if args.digest => digests_of_one(args, one, context),
+        [one] if args.digest => of_one(args, one, context),
         [_] => bail!(Usage("give two paths, or one with --from, --to or --digest".to_owned())),
         [_, _] if pointed => bail!(Usage("--from and --to are for two points of one log: give one path".to_owned())),
         [a, b] => {
@@ -77,7 +78,7 @@ fn point_name(path: &std::path::Path, until: Until) -> String {
     }
 }
 
-fn digests_of_one(args: &DiffArgs, path: &PathBuf, context: &mut Context) -> Result<Outcome> {
+fn of_one(args: &DiffArgs, path: &PathBuf, context: &mut Context) -> Result<Outcome> {
     let states = load(args, path, args.moments.until(args.moments.now()), context)?;
     let digests =
         in_parallel(states.loaded.len(), args.moments.threads(), |i| Some(Digests::of(&states.loaded.get(i)?.state)));
@@ -92,7 +93,7 @@ fn digests_of_one(args: &DiffArgs, path: &PathBuf, context: &mut Context) -> Res
         rows.push(row(None, digests.whole));
         rows.extend(digests.groups.into_iter().map(|(name, digest)| row(Some(name), digest)));
     }
-    context.out.all(render::digests_of_one(&rows, args.format, context.looks()).as_bytes())?;
+    context.out.all(digests_of_one(&rows, args.format, context.looks()).as_bytes())?;
     Ok(if states.in_doubt() { Outcome::Findings } else { Outcome::Clean })
 }
 
@@ -107,7 +108,7 @@ fn compare(args: &DiffArgs, states: Pair<States>, names: &Names, logs: Logs, con
     let compared: Option<Vec<_>> = compared.into_iter().map(Option::flatten).collect();
     let compared = compared.ok_or_else(|| anyhow!("a thread ended early"))?;
     let text = if args.digest {
-        render::digests_of_two(&compared, args.format, context.looks())
+        digests_of_two(&compared, args.format, context.looks())
     } else {
         render::comparison(&compared, names, args.format, context.looks())
     };

@@ -3,6 +3,8 @@
 pub mod batches;
 pub mod diff;
 pub mod diff_lines;
+mod diff_log_lines;
+pub mod digests;
 pub mod dump;
 pub mod group_json;
 pub mod group_table;

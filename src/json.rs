@@ -3,6 +3,7 @@
 //! Must not know: what is written. Strings are bytes; [`Style`] says what becomes of those that are not UTF-8.
 
 use crate::base64::{self, STANDARD, URL_SAFE};
+use crate::digits::{self, Digits};
 
 /// Whose JSON it is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,31 +25,7 @@ pub struct Json {
     out: Vec<u8>,
     len: usize,
     style: Style,
-    /// First digits of long numbers written before: times and places of neighbours share theirs.
-    high_digits: [HighDigits; HighDigits::SLOTS],
-}
-
-/// The digits of a number but for its last four.
-#[derive(Debug, Clone, Copy, Default)]
-struct HighDigits {
-    /// The number they make; 0 for none.
-    number: u64,
-    text: [u8; 16],
-    len: usize,
-}
-
-impl HighDigits {
-    const SLOTS: usize = 16;
-
-    fn of(number: u64) -> Self {
-        let (word, mut len) = leading_digits(if number < EIGHT { number } else { number / EIGHT });
-        let mut text = u128::from(word);
-        if number >= EIGHT {
-            text |= u128::from(eight_digits(number % EIGHT)) << (8 * len);
-            len += 8;
-        }
-        HighDigits { number, text: text.to_le_bytes(), len }
-    }
+    digits: Digits,
 }
 
 impl Json {
@@ -157,68 +134,42 @@ impl Json {
     /// An integer.
     #[inline]
     pub fn int(&mut self, n: impl Into<Int>) {
-        let Int(negative, magnitude) = n.into();
-        if negative {
-            return self.negative(magnitude);
-        }
-        self.digits(magnitude);
+        self.extend_int(b"", n);
     }
 
-    #[cold]
-    #[inline(never)]
-    fn negative(&mut self, magnitude: u64) {
-        self.push(b'-');
-        self.digits(magnitude);
-    }
-
-    /// Whatever is rare here ends in a call, so that the common paths need no stack.
-    #[inline(never)]
-    fn digits(&mut self, n: u64) {
-        let (word, len) = match n {
-            0..FOUR => leading_four_digits(n),
-            FOUR..EIGHT => leading_digits(n),
-            _ => return self.long_digits(n),
-        };
-        match self.fixed_room() {
-            Some(room) => *room = word.to_le_bytes(),
-            None => return self.digits_beyond(n),
-        }
-        self.len += len;
-    }
-
-    /// A number of nine digits or more.
+    /// Text as it stands and an integer behind it: mostly a field.
     #[inline(always)]
-    fn long_digits(&mut self, n: u64) {
-        let number = n / FOUR;
-        let high = &self.high_digits[number as usize % HighDigits::SLOTS];
-        if high.number != number {
-            return self.remember_high_digits(n);
-        }
-        let Some(room) = self.out.get_mut(self.len..).and_then(|room| room.first_chunk_mut::<24>()) else {
-            return self.digits_beyond(n);
+    pub fn raw_int(&mut self, text: &str, n: impl Into<Int>) {
+        self.extend_int(text.as_bytes(), n);
+    }
+
+    /// Bytes as they stand and an integer behind them.
+    #[inline(always)]
+    pub fn extend_int(&mut self, bytes: &[u8], n: impl Into<Int>) {
+        let n = n.into();
+        let room = self.out.get_mut(self.len..).and_then(|room| room.split_at_mut_checked(bytes.len()));
+        let Some((room, Some(digits))) = room.map(|(room, behind)| (room, behind.first_chunk_mut())) else {
+            return self.extend_int_beyond(bytes, n);
         };
-        if let Some(start) = room.first_chunk_mut() {
-            *start = high.text;
+        if n.0 {
+            return self.extend_negative(bytes, n.1);
         }
-        if let Some(end) = room.get_mut(high.len..).and_then(<[u8]>::first_chunk_mut) {
-            *end = four_digits(n % FOUR);
-        }
-        self.len += high.len + 4;
+        room.copy_from_slice(bytes);
+        self.len += bytes.len() + self.digits.write(n.1, digits);
     }
 
     #[cold]
     #[inline(never)]
-    fn remember_high_digits(&mut self, n: u64) {
-        let number = n / FOUR;
-        self.high_digits[number as usize % HighDigits::SLOTS] = HighDigits::of(number);
-        self.digits(n);
+    fn extend_int_beyond(&mut self, bytes: &[u8], n: Int) {
+        self.grow(bytes.len() + digits::ROOM);
+        self.extend_int(bytes, n);
     }
 
     #[cold]
     #[inline(never)]
-    fn digits_beyond(&mut self, n: u64) {
-        self.grow(24);
-        self.digits(n);
+    fn extend_negative(&mut self, bytes: &[u8], magnitude: u64) {
+        self.extend(bytes);
+        self.extend_int(b"-", magnitude);
     }
 
     /// `true` or `false`.
@@ -363,62 +314,6 @@ macro_rules! ints {
     };
 }
 ints!(signed i8 i16 i32 i64; unsigned u8 u16 u32 u64 usize);
-
-const FOUR: u64 = 10_000;
-const EIGHT: u64 = FOUR * FOUR;
-/// Eight times the digit zero.
-const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
-
-/// A number below 10^8, without zeros in front, the first digit in the lowest byte; and how many there are.
-#[inline(always)]
-fn leading_digits(n: u64) -> (u64, usize) {
-    let values = digit_values(n);
-    let zeros = (values.trailing_zeros() / 8).min(7);
-    ((values | ZEROS) >> (8 * zeros), 8 - zeros as usize)
-}
-
-/// A number below 10^8 with zeros in front, the first digit in the lowest byte.
-#[inline(always)]
-fn eight_digits(n: u64) -> u64 {
-    digit_values(n) | ZEROS
-}
-
-/// A number below 10^4, without zeros in front, the first digit in the lowest byte; and how many there are.
-#[inline(always)]
-fn leading_four_digits(n: u64) -> (u64, usize) {
-    let values = four_digit_values(n as u32);
-    let zeros = (values.trailing_zeros() / 8).min(3);
-    (u64::from((values | ZEROS as u32) >> (8 * zeros)), 4 - zeros as usize)
-}
-
-/// A number below 10^4 with zeros in front.
-#[inline(always)]
-fn four_digits(n: u64) -> [u8; 4] {
-    (four_digit_values(n as u32) | ZEROS as u32).to_le_bytes()
-}
-
-/// As [`digit_values`], of a number below 10^4.
-#[inline(always)]
-fn four_digit_values(n: u32) -> u32 {
-    let hundreds = (n * 5243) >> 19;
-    let pairs = hundreds | ((n - hundreds * 100) << 16);
-    let tens = ((pairs * 103) >> 10) & 0x000f_000f;
-    tens | ((pairs - tens * 10) << 8)
-}
-
-/// The eight decimal digits of a number below 10^8 as values 0 to 9, the first in the lowest byte: divisions by 10000,
-/// 100 and 10 in all lanes of a word at once.
-#[inline(always)]
-fn digit_values(n: u64) -> u64 {
-    // Two lanes of 32 bits, each below 10000.
-    let fours = (n / 10_000) | ((n % 10_000) << 32);
-    // Four lanes of 16 bits, each below 100: x * 5243 >> 19 is x / 100 for x below 10000.
-    let hundreds = ((fours * 5243) >> 19) & 0x0000_007f_0000_007f;
-    let pairs = hundreds | ((fours - hundreds * 100) << 16);
-    // Eight lanes of 8 bits, each below 10: x * 103 >> 10 is x / 10 for x below 100.
-    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
-    tens | ((pairs - tens * 10) << 8)
-}
 
 /// Whether text can stand in a JSON string as it is: ASCII, no control character, no quote, no backslash.
 #[inline]

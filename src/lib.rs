@@ -12,6 +12,7 @@
 pub mod base64;
 pub mod bytes;
 pub mod cli;
+pub mod digits;
 pub mod fault;
 pub mod json;
 pub mod log;

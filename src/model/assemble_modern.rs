@@ -7,12 +7,14 @@ use super::topics::Topics;
 use super::view::{
     Assignment, Group, GroupState, GroupType, Member, Regex, ShareTopic, Tasks, TopicPartitions, by_id, sorted,
 };
-use crate::schema::Value;
 use crate::schema::consumer::{ConsumerGroupMemberMetadataValue, CurrentTopicPartitions};
 use crate::schema::embedded::{Payload, member_subscription};
-use crate::schema::share::TopicPartitionsInfo;
-use crate::schema::streams::{CurrentTaskIds, StreamsGroupMemberMetadataValue, TargetTaskIds};
+use crate::schema::share::{ShareTopicInfo, TopicPartitionsInfo};
+use crate::schema::streams::{
+    CurrentTaskIds, StreamsGroupMemberMetadataValue, StreamsGroupTopologyValue, TargetTaskIds,
+};
 use crate::schema::wire::{Text, Uuid};
+use crate::schema::{Key, KeyFields, Value};
 use std::collections::BTreeMap;
 
 /// The epoch that a group and its target assignment have before their first record (seen with 4.4; the first group record
@@ -20,21 +22,22 @@ use std::collections::BTreeMap;
 const FIRST_EPOCH: i32 = 1;
 
 /// What a streams group's record says of the topology that was checked against the topics that are there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Validated {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Validated {
     /// There is no such record, or it is one of 4.1, which keeps this in memory.
+    #[default]
     Untold,
     /// The epoch; -1 for none.
     Epoch(i32),
 }
 
 /// Which of a member's three records there are.
-#[derive(Default)]
-struct Seen {
-    member: Member,
-    metadata: bool,
-    target: bool,
-    current: bool,
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    pub member: Member,
+    pub metadata: bool,
+    pub target: bool,
+    pub current: bool,
 }
 
 /// Makes it.
@@ -55,17 +58,17 @@ pub(super) fn group(name: &[u8], kind: GroupType, entries: &[Entry<'_>], topics:
                 seen.member.log_offset = seen.member.log_offset.max(entry.slot.log_offset);
                 of_member(seen, &entry.value, topics);
             }
-            None => of_group(&mut group, entry, &mut validated),
+            None => of_group(&mut group, entry.key, &entry.value, &mut validated),
         }
     }
     settle(&mut group, members);
-    group.state = state(&group, validated);
+    group.state = state(&group, validated, group.members.iter());
     group
 }
 
 /// What concerns the whole group.
-fn of_group(group: &mut Group, entry: &Entry<'_>, validated: &mut Validated) {
-    match &entry.value {
+pub(super) fn of_group(group: &mut Group, key: &Key<'_>, value: &Value<'_>, validated: &mut Validated) {
+    match value {
         Value::ConsumerGroupMetadata(value) => group.group_epoch = Some(value.epoch),
         Value::ShareGroupMetadata(value) => group.group_epoch = Some(value.epoch),
         Value::ShareGroupMetadata40(value) => group.group_epoch = Some(value.epoch),
@@ -78,10 +81,10 @@ fn of_group(group: &mut Group, entry: &Entry<'_>, validated: &mut Validated) {
         Value::ConsumerGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
         Value::ShareGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
         Value::StreamsGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
-        Value::StreamsGroupTopology(value) => group.topology_epoch = Some(value.epoch),
-        Value::StreamsGroupTopologyNumbered18(value) => group.topology_epoch = Some(value.epoch),
+        Value::StreamsGroupTopology(value) => topology(group, value),
+        Value::StreamsGroupTopologyNumbered18(value) => topology(group, value),
         Value::ConsumerGroupRegularExpression(value) => {
-            if let crate::schema::KeyFields::RegularExpression(key) = &entry.key.fields {
+            if let KeyFields::RegularExpression(key) = &key.fields {
                 group.regexes.push(Regex {
                     expression: key.regular_expression.0.to_vec(),
                     topics: value.topics.iter().map(|topic| topic.0.to_vec()).collect(),
@@ -92,18 +95,24 @@ fn of_group(group: &mut Group, entry: &Entry<'_>, validated: &mut Validated) {
         Value::ShareGroupStatePartitionMetadata(value) => {
             share_topics(group, "initializing", &value.initializing_topics);
             share_topics(group, "initialized", &value.initialized_topics);
-            group.share_topics.extend(
-                value.deleting_topics.iter().map(|topic| ShareTopic {
-                    topic: by_name(topic.topic_id, topic.topic_name, &[]),
-                    state: "deleting",
-                }),
-            );
+            deleting_topics(group, &value.deleting_topics);
         }
         Value::ShareGroupStatePartitionMetadata40(value) => {
-            share_topics(group, "initialized", &value.initialized_topics)
+            share_topics(group, "initialized", &value.initialized_topics);
+            deleting_topics(group, &value.deleting_topics);
         }
         _ => {}
     }
+}
+
+fn topology(group: &mut Group, value: &StreamsGroupTopologyValue<'_>) {
+    group.topology_epoch = Some(value.epoch);
+    let mut topics = Vec::new();
+    for part in &value.subtopologies {
+        topics.extend(texts(&part.source_topics));
+        topics.extend(part.repartition_source_topics.iter().map(|topic| owned(topic.name)));
+    }
+    group.topology_topics = Some(topics);
 }
 
 fn share_topics(group: &mut Group, state: &'static str, topics: &[TopicPartitionsInfo<'_>]) {
@@ -114,12 +123,17 @@ fn share_topics(group: &mut Group, state: &'static str, topics: &[TopicPartition
     );
 }
 
+fn deleting_topics(group: &mut Group, topics: &[ShareTopicInfo<'_>]) {
+    let topics = topics.iter().map(|topic| by_name(topic.topic_id, topic.topic_name, &[]));
+    group.share_topics.extend(topics.map(|topic| ShareTopic { topic, state: "deleting" }));
+}
+
 fn by_name(id: Uuid, name: Text<'_>, partitions: &[i32]) -> TopicPartitions {
     TopicPartitions { topic: Some(name.0.to_vec()), topic_id: Some(id), partitions: sorted(partitions.iter().copied()) }
 }
 
 /// What concerns one member.
-fn of_member(seen: &mut Seen, value: &Value<'_>, topics: &Topics) {
+pub(super) fn of_member(seen: &mut Seen, value: &Value<'_>, topics: &Topics) {
     let member = &mut seen.member;
     match value {
         Value::ConsumerGroupMemberMetadata(value) => {
@@ -351,8 +365,12 @@ fn settle(group: &mut Group, members: BTreeMap<&[u8], Seen>) {
     }
 }
 
-/// Where the group stands, by the broker's rules.
-fn state(group: &Group, validated: Validated) -> GroupState {
+/// Where the group stands, by the broker's rules, with these members.
+pub(super) fn state<'m>(
+    group: &Group,
+    validated: Validated,
+    mut members: impl ExactSizeIterator<Item = &'m Member>,
+) -> GroupState {
     let assigned = group.assignment_epoch;
     let reconciled = |member: &Member| member.state.as_deref() == Some("STABLE") && member.epoch == assigned;
     let ready = || match (group.topology_epoch, validated) {
@@ -361,11 +379,11 @@ fn state(group: &Group, validated: Validated) -> GroupState {
         (Some(topology), Validated::Epoch(epoch)) => epoch == topology,
     };
     match group.kind {
-        _ if group.members.is_empty() => GroupState::Empty,
+        _ if members.len() == 0 => GroupState::Empty,
         GroupType::Share => GroupState::Stable,
         GroupType::Streams if !ready() => GroupState::NotReady,
         _ if group.group_epoch > assigned => GroupState::Assigning,
-        _ if group.members.iter().all(reconciled) => GroupState::Stable,
+        _ if members.all(reconciled) => GroupState::Stable,
         _ => GroupState::Reconciling,
     }
 }

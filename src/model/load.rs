@@ -63,7 +63,7 @@ pub fn load(segments: &[PathBuf], how: &Loading<'_>, progress: &mut dyn FnMut(u6
 }
 
 /// The offset of the last record in log order whose time is at or before `time`. Records without a time never count.
-fn last_offset_at(segments: &[PathBuf], time: i64, max_inflated: usize) -> io::Result<Option<i64>> {
+pub fn last_offset_at(segments: &[PathBuf], time: i64, max_inflated: usize) -> io::Result<Option<i64>> {
     let mut inflater = Inflater::with_limit(max_inflated);
     let mut last = None;
     for path in segments {

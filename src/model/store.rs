@@ -7,6 +7,7 @@
 use crate::log::Segment;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 /// Where a value lies.
@@ -81,6 +82,11 @@ impl Values {
     /// A segment that was added.
     pub fn segment(&self, number: u32) -> Option<&Segment> {
         self.segments.get(number as usize)
+    }
+
+    /// All of them, in order.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
     /// The bytes of a value; none if its file was cut meanwhile.
@@ -170,8 +176,6 @@ pub struct Offsets {
     free: Vec<u32>,
     /// The prefix that was looked up last: a batch mostly stays with one.
     last: u32,
-    /// Partitions that do not fit a prefix's run of slots.
-    sparse: HashMap<OffsetKey, Slot, FixedState>,
 }
 
 /// A group and a topic.
@@ -181,10 +185,27 @@ struct Prefix {
     bytes: Box<[u8]>,
     /// By partition.
     slots: Vec<Option<Slot>>,
-    /// How many slots are taken, here and in `sparse`.
+    /// Partitions that do not fit the run of slots; none of them is below its length.
+    sparse: BTreeMap<i32, Slot>,
+    /// How many slots are taken, of both kinds.
     live: u32,
     /// How many pending commits name it: it must not go while one does.
     pending: u32,
+}
+
+impl Prefix {
+    /// Makes the run of slots longer. What stood apart and now falls into it moves there.
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        let from = self.slots.len();
+        self.slots.resize(len, None);
+        if self.sparse.is_empty() {
+            return;
+        }
+        for (i, room) in self.slots.iter_mut().enumerate().skip(from) {
+            *room = self.sparse.remove(&(i as i32));
+        }
+    }
 }
 
 /// Partitions up to this number stand in a run, whatever it costs.
@@ -193,14 +214,7 @@ const DENSE: usize = 64;
 impl Default for Offsets {
     fn default() -> Self {
         let hasher = FixedState::default();
-        Offsets {
-            hasher,
-            by_bytes: HashTable::new(),
-            prefixes: Vec::new(),
-            free: Vec::new(),
-            last: u32::MAX,
-            sparse: HashMap::with_hasher(hasher),
-        }
+        Offsets { hasher, by_bytes: HashTable::new(), prefixes: Vec::new(), free: Vec::new(), last: u32::MAX }
     }
 }
 
@@ -250,8 +264,7 @@ impl Offsets {
         let prefix = self.prefixes.get(key.prefix as usize)?;
         match usize::try_from(key.partition).ok().and_then(|i| prefix.slots.get(i)) {
             Some(slot) => *slot,
-            None if self.sparse.is_empty() => None,
-            None => self.sparse.get(&key).copied(),
+            None => prefix.sparse.get(&key.partition).copied(),
         }
     }
 
@@ -261,12 +274,12 @@ impl Offsets {
         let prefix = self.prefixes.get_mut(key.prefix as usize)?;
         let i = usize::try_from(key.partition).unwrap_or(usize::MAX);
         // A run grows only as far as the slots in it bear out, so that a wild partition number costs nothing.
-        if i >= prefix.slots.len() && i < DENSE.max(4 * prefix.live as usize) && !self.sparse.contains_key(&key) {
-            prefix.slots.resize(i + 1, None);
+        if i >= prefix.slots.len() && i < DENSE.max(4 * prefix.live as usize) {
+            prefix.grow(i + 1);
         }
         let before = match prefix.slots.get_mut(i) {
             Some(room) => room.replace(slot),
-            None => self.sparse.insert(key, slot),
+            None => prefix.sparse.insert(key.partition, slot),
         };
         prefix.live += u32::from(before.is_none());
         before
@@ -278,7 +291,7 @@ impl Offsets {
         let i = usize::try_from(key.partition).unwrap_or(usize::MAX);
         let before = match prefix.slots.get_mut(i) {
             Some(room) => room.take(),
-            None => self.sparse.remove(&key),
+            None => prefix.sparse.remove(&key.partition),
         };
         prefix.live -= u32::from(before.is_some());
         self.drop_if_unused(key.prefix);
@@ -322,8 +335,9 @@ impl Offsets {
 
     /// Every slot that is taken.
     pub fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
-        let dense = self.prefixes.iter_mut().flat_map(|prefix| prefix.slots.iter_mut().flatten());
-        dense.chain(self.sparse.values_mut())
+        self.prefixes
+            .iter_mut()
+            .flat_map(|prefix| prefix.slots.iter_mut().flatten().chain(prefix.sparse.values_mut()))
     }
 
     /// Every prefix that is there: its number and its group and topic.
@@ -335,17 +349,12 @@ impl Offsets {
     }
 
     /// The slots of a prefix, by partition.
-    pub fn slots(&self, prefix: u32) -> Vec<(i32, Slot)> {
-        let Some(found) = self.prefixes.get(prefix as usize) else { return Vec::new() };
-        let dense = found.slots.iter().enumerate().filter_map(|(i, slot)| slot.map(|slot| (i as i32, slot)));
-        let mut slots: Vec<_> = dense.collect();
-        // Most prefixes have all their slots in the run, and the sparse ones need not be searched.
-        if slots.len() < found.live as usize {
-            let sparse = self.sparse.iter().filter(|(key, _)| key.prefix == prefix);
-            slots.extend(sparse.map(|(key, slot)| (key.partition, *slot)));
-            slots.sort_unstable_by_key(|(partition, _)| *partition);
-        }
-        slots
+    pub fn slots(&self, prefix: u32) -> impl Iterator<Item = (i32, Slot)> {
+        self.prefixes.get(prefix as usize).into_iter().flat_map(|found| {
+            let sparse = |from, to| found.sparse.range(from..=to).map(|(partition, slot)| (*partition, *slot));
+            let run = found.slots.iter().enumerate().filter_map(|(i, slot)| slot.map(|slot| (i as i32, slot)));
+            sparse(i32::MIN, -1).chain(run).chain(sparse(0, i32::MAX))
+        })
     }
 
     /// Group and topic of a prefix.

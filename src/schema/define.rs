@@ -172,8 +172,13 @@ macro_rules! structure {
                 let mut first = true;
                 $( $crate::schema::define::if_untagged!([$($tag)?] {
                     if $crate::schema::define::in_versions!(layout.version, $($versions)+) {
-                        $crate::schema::define::json_field_name!(json, first, $field);
-                        <$type as $crate::schema::wire::Field>::transcode(cursor, layout, json)?;
+                        <$type as $crate::schema::wire::Field>::transcode_named(
+                            [$crate::schema::define::json_key!(b'{', $field), $crate::schema::define::json_key!(b',', $field)],
+                            std::mem::take(&mut first),
+                            cursor,
+                            layout,
+                            json,
+                        )?;
                     }
                 } else {}); )*
                 if layout.flexible {

@@ -101,7 +101,13 @@ macro_rules! records {
                         }
                     )+
                 })+ }
-                // No shape fits to the last byte, which is rare: the slow way says what fits best.
+                self.transcode_best(bytes, version, json)
+            }
+
+            /// No shape fits to the last byte, which is rare: the slow way says what fits best.
+            #[cold]
+            #[inline(never)]
+            fn transcode_best<'a>(self, bytes: &'a [u8], version: i16, json: &mut Json) -> Result<Transcoded<'a>, Fault> {
                 let value = self.decode_shapes(bytes, version)?;
                 value.data.json(json, version);
                 Ok(Transcoded { version, whose: value.whose, trailing: value.trailing })

@@ -40,6 +40,22 @@ pub trait Field<'a>: Sized + PartialEq {
         Self::decode(cursor, layout)?.json(json, layout);
         Ok(())
     }
+    /// As [`Field::transcode`], behind the field's name: the first of two if it is the object's first field.
+    #[inline(always)]
+    fn transcode_named(
+        names: [&'static str; 2],
+        first: bool,
+        cursor: &mut Cursor<'a>,
+        layout: Layout,
+        json: &mut Json,
+    ) -> Result<(), Fault> {
+        if first {
+            json.raw(names[0])
+        } else {
+            json.raw(names[1])
+        }
+        Self::transcode(cursor, layout, json)
+    }
     /// Makes one up.
     fn sample(sampler: &mut Sampler, layout: Layout) -> Self;
     /// Names the type.
@@ -110,6 +126,18 @@ macro_rules! integers {
             #[inline]
             fn json(&self, json: &mut Json, _: Layout) {
                 json.int(*self);
+            }
+            #[inline(always)]
+            fn transcode_named(
+                names: [&'static str; 2],
+                first: bool,
+                cursor: &mut Cursor<'a>,
+                _: Layout,
+                json: &mut Json,
+            ) -> Result<(), Fault> {
+                let n = cursor.$type()?;
+                if first { json.raw_int(names[0], n) } else { json.raw_int(names[1], n) }
+                Ok(())
             }
             fn sample(sampler: &mut Sampler, _: Layout) -> Self {
                 sampler.bits() as $type
@@ -191,6 +219,12 @@ impl<'a> Field<'a> for Text<'a> {
     #[inline]
     fn json(&self, json: &mut Json, _: Layout) {
         json.string(self.0);
+    }
+    #[inline(always)]
+    fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
+        let text = Self::decode(cursor, layout)?;
+        json.string(text.0);
+        Ok(())
     }
     fn sample(sampler: &mut Sampler, _: Layout) -> Self {
         Text(sampler.text().as_bytes())

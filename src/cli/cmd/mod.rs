@@ -1,9 +1,11 @@
 //! The verbs, one file each: take the arguments, run the library, print.
 
 pub mod describe;
+pub mod diff;
 pub mod dump;
 pub mod generate;
 pub mod groups;
+pub mod history;
 pub mod info;
 pub mod partition_of;
 pub mod schema;

@@ -7,7 +7,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::json::{Json, Style};
 use crate::log::{BadRecord, Batch, Control, Headers, Hole, Record};
 use crate::model::event::Subject;
-use crate::schema::{Key, KeyFields, RecordType, embedded};
+use crate::schema::{Key, KeyFields, RecordType, Transcoded, embedded};
 
 /// How objects are set apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,14 +231,24 @@ impl JsonRecords {
         };
         let start = self.json.bytes().len();
         self.value_head(version_of(value).unwrap_or_default());
-        let shown = match record_type.transcode_value(bytes, &mut self.json) {
-            Ok(shown) => shown,
-            Err(fault) => {
-                self.json.truncate(start);
-                self.raw_value(version_of(value), value);
-                return Some(fault);
+        let mut left_over = None;
+        match record_type.transcode_value(bytes, &mut self.json) {
+            Ok(Transcoded { whose: None, trailing: [], .. }) => self.json.raw("}"),
+            Ok(shown) => {
+                self.odd_value_end(&shown);
+                left_over = (!shown.trailing.is_empty()).then(|| trailing(bytes, shown.trailing));
             }
-        };
+            Err(fault) => return Some(self.bad_value(start, bytes, fault)),
+        }
+        if matches!(record_type, RecordType::GroupMetadata | RecordType::ConsumerGroupMemberMetadata) {
+            embedded_payloads(&mut self.json, record_type, bytes);
+        }
+        left_over
+    }
+
+    /// The end of a value that has an older shape, or bytes behind it.
+    #[cold]
+    fn odd_value_end(&mut self, shown: &Transcoded<'_>) {
         if let Some(whose) = shown.whose {
             self.json.raw(",\"shape\":\"");
             self.json.raw(whose);
@@ -246,8 +256,14 @@ impl JsonRecords {
         }
         self.trailing(shown.trailing);
         self.json.raw("}");
-        embedded_payloads(&mut self.json, record_type, bytes);
-        (!shown.trailing.is_empty()).then(|| trailing(bytes, shown.trailing))
+    }
+
+    /// Shows a value that cannot be decoded, in place of what was shown of it before that was found.
+    #[cold]
+    fn bad_value(&mut self, start: usize, bytes: &[u8], fault: Fault) -> Fault {
+        self.json.truncate(start);
+        self.raw_value(version_of(Some(bytes)), Some(bytes));
+        fault
     }
 
     /// `,"value":{"version":3,"data":`: in one piece where the version has one digit.
@@ -262,7 +278,7 @@ impl JsonRecords {
     }
 
     /// The bytes, if they are asked for; what is wrong, if anything is.
-    #[inline]
+    #[inline(always)]
     fn record_end(&mut self, record: &Record<'_>, fault: &Option<(Piece, Fault)>) -> Soundness {
         if self.raw == RawBytes::Shown {
             self.raw_bytes(",\"keyRaw\":", record.key);
@@ -284,12 +300,10 @@ impl JsonRecords {
 }
 
 /// Where a record stands, its time, its producer and its headers.
-#[inline]
+#[inline(always)]
 fn record_head(json: &mut Json, batch_head: &Json, batch: &Batch<'_>, record: &Record<'_>) {
-    json.append(batch_head);
-    json.int(record.offset);
-    json.raw(",\"timestamp\":");
-    json.int(record.timestamp);
+    json.extend_int(batch_head.bytes(), record.offset);
+    json.raw_int(",\"timestamp\":", record.timestamp);
     let header = batch.header();
     if header.transactional && !header.control {
         producer(json, header.producer_id, header.producer_epoch);
@@ -352,11 +366,8 @@ fn version_of(value: Option<&[u8]>) -> Option<i16> {
 
 /// What clients put inside a group's or member's value, decoded, under `embedded`. It stands apart from `value`, which
 /// stays as Kafka's own JSON has it.
-#[inline]
+#[inline(never)]
 fn embedded_payloads(json: &mut Json, record_type: RecordType, value: &[u8]) {
-    if !matches!(record_type, RecordType::GroupMetadata | RecordType::ConsumerGroupMemberMetadata) {
-        return;
-    }
     if let Ok(value) = record_type.decode_value(value) {
         embedded::within::json(json, &value.data);
     }
@@ -414,8 +425,7 @@ impl Render for JsonRecords {
         let (prefix, partition) = record.key?.split_last_chunk::<4>()?;
         let (record_type, text) = self.offset_keys.find(prefix)?;
         record_head(&mut self.json, &self.batch_head, batch, record);
-        self.json.extend(text);
-        self.json.int(i32::from_be_bytes(*partition));
+        self.json.extend_int(text, i32::from_be_bytes(*partition));
         self.json.raw("}}");
         let in_value = self.value(record_type, record.value).map(|fault| (Piece::Value, fault));
         Some(self.record_end(record, &in_value))

@@ -1,9 +1,17 @@
 //! How things look: names, tables, and the formats of `dump`.
 
 pub mod batches;
+pub mod diff;
+pub mod diff_lines;
+mod diff_log_lines;
+pub mod digests;
 pub mod dump;
 pub mod group_json;
 pub mod group_table;
+pub mod history;
+pub mod history_commits;
+pub mod history_json;
+pub mod history_words;
 pub mod info;
 pub mod jsonl;
 pub mod kafka_dump_log;

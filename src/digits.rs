@@ -9,6 +9,7 @@ pub const ROOM: usize = 24;
 const THOUSAND: u64 = 1_000;
 const MILLION: u64 = 1_000_000;
 const BILLION: u64 = 1_000_000_000;
+const TRILLION: u64 = 1_000_000_000_000;
 
 /// The three digits of each number below 1000, the first in the lowest byte; in the highest, how many zeros are in
 /// front, of which the last digit is none.
@@ -60,6 +61,13 @@ impl Digits {
             put(room, len, n / THOUSAND % THOUSAND);
             put(room, len + 3, n % THOUSAND);
             return len + 6;
+        }
+        if n < TRILLION {
+            let len = put_first(room, n / BILLION);
+            put(room, len, n / MILLION % THOUSAND);
+            put(room, len + 3, n / THOUSAND % THOUSAND);
+            put(room, len + 6, n % THOUSAND);
+            return len + 9;
         }
         self.write_long(n, room)
     }

@@ -236,16 +236,16 @@ impl Json {
     fn escaped(&mut self, text: &[u8]) {
         let mut decoder = JavaReplacement::default();
         for chunk in text.utf8_chunks() {
-            for part in chunk.valid().split_inclusive(|c: char| c < ' ' || c == '"' || c == '\\') {
-                let (plain, last) = match part.as_bytes().split_last() {
-                    Some((last, plain)) if *last < b' ' || *last == b'"' || *last == b'\\' => (plain, Some(*last)),
-                    _ => (part.as_bytes(), None),
-                };
+            let mut rest = chunk.valid().as_bytes();
+            // Bytes of longer characters are all above these.
+            while let Some(at) = rest.iter().position(|&byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+                let (plain, behind) = rest.split_at(at);
                 self.extend(plain);
-                if let Some(byte) = last {
-                    self.escape(byte);
-                }
+                let Some((&odd, behind)) = behind.split_first() else { break };
+                self.escape(odd);
+                rest = behind;
             }
+            self.extend(rest);
             let invalid = chunk.invalid();
             match self.style {
                 _ if invalid.is_empty() => {}

@@ -114,10 +114,11 @@ impl JsonRecords {
 
     #[inline]
     fn close_object(&mut self) {
-        self.json.raw(match self.framing {
-            Framing::Lines => "}\n",
-            Framing::Array => "},\n",
-        });
+        // A piece each, so that its length is known when the program is compiled.
+        match self.framing {
+            Framing::Lines => self.json.raw("}\n"),
+            Framing::Array => self.json.raw("},\n"),
+        }
     }
 
     fn head(&mut self, position: u64) {

@@ -560,7 +560,7 @@ Examples:
   cut -f1 groups.tsv | grouplog partition-of --partitions 100 -")]
 pub struct PartitionOfArgs {
     /// Group ids; - reads one a line from stdin
-    #[arg(required = true, value_name = "GROUP", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "GROUP")]
     pub groups: Vec<OsString>,
     /// How many partitions __consumer_offsets has (offsets.topic.num.partitions)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..), conflicts_with = "log_dir")]

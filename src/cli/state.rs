@@ -4,6 +4,7 @@
 
 use super::args::{Input, Moments, Reading};
 use super::input::{self, Partition};
+use super::render::name::visible;
 use super::talk::Context;
 use super::time;
 use crate::log::DEFAULT_MAX_INFLATED;
@@ -96,9 +97,11 @@ pub fn load_until(
     for dir in log_dirs(loaded.iter().map(|it| &it.partition)) {
         topics.learn_from_log_dir(&dir);
     }
-    loaded.iter().for_each(|it| Groups::of(&it.state).learn_topics(&mut topics));
     for it in &loaded {
+        let groups = Groups::of(&it.state);
+        groups.learn_topics(&mut topics);
         say_doubts(it, context);
+        say_lost(it, &groups, context);
         if until != Until::End {
             say_history(it, context);
         }
@@ -200,6 +203,23 @@ fn say_doubts(loaded: &Loaded, context: &Context) {
     context.note(&format!(
         "{path}: not replayed: {}; groups that may be stale because of it are marked uncertain",
         what.join(", ")
+    ));
+}
+
+/// Groups of which nothing is left but damaged records are in no list, so they are named here.
+fn say_lost(loaded: &Loaded, groups: &Groups<'_>, context: &Context) {
+    const SHOWN: usize = 5;
+    let lost: Vec<_> = loaded.state.doubts.groups.keys().filter(|name| !groups.has(name)).collect();
+    if lost.is_empty() {
+        return;
+    }
+    let names: Vec<_> = lost.iter().take(SHOWN).map(|name| visible(name)).collect();
+    let more = if lost.len() > SHOWN { ", ..." } else { "" };
+    context.note(&format!(
+        "{}: not listed, because only records name them that were not replayed: {} groups ({}{more})",
+        loaded.partition.path().display(),
+        lost.len(),
+        names.join(", ")
     ));
 }
 

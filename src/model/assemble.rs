@@ -72,6 +72,11 @@ impl<'s> Groups<'s> {
         self.parts.keys().copied()
     }
 
+    /// Whether there is a group of this name.
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.parts.contains_key(name)
+    }
+
     /// Learns the names of topics from records that carry both name and id.
     pub fn learn_topics(&self, topics: &mut Topics) {
         for part in self.parts.values() {

@@ -321,7 +321,7 @@ impl<'f> Replay<'f> {
     fn end_transaction(&mut self, end: End) {
         let Some(open) = self.state.open.remove(&self.producer_id) else { return };
         for (key, slot) in open.commits {
-            if let Some(lost) = open.marker_lost {
+            if let Some(lost) = open.marker_lost.filter(|lost| slot.log_offset < *lost) {
                 self.in_doubt_since(lost, key);
             }
             let later = self.state.offsets.get(key).is_some_and(|stored| stored.log_offset >= slot.log_offset);
@@ -353,12 +353,12 @@ impl<'f> Replay<'f> {
 
     /// Groups whose commits wait for a marker that was lost are in doubt.
     fn doubt_what_waits(&mut self) {
-        let lost: Vec<_> = (self.state.open.values())
-            .filter_map(|open| Some((open.marker_lost?, open.commits.keys().copied().collect::<Vec<_>>())))
-            .collect();
-        for (offset, keys) in lost {
-            keys.into_iter().for_each(|key| self.in_doubt_since(offset, key));
+        let mut lost = Vec::new();
+        for open in self.state.open.values() {
+            let Some(at) = open.marker_lost else { continue };
+            lost.extend(open.commits.iter().filter(|(_, slot)| slot.log_offset < at).map(|(key, _)| (at, *key)));
         }
+        lost.into_iter().for_each(|(at, key)| self.in_doubt_since(at, key));
     }
 }
 

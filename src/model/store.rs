@@ -408,3 +408,35 @@ impl Others {
         self.slots.iter().map(|(key, slot)| (&**key, *slot))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(log_offset: i64) -> Slot {
+        Slot { log_offset, place: Place::Kept(0) }
+    }
+
+    #[test]
+    fn a_run_that_grows_takes_in_what_stood_apart() {
+        let mut offsets = Offsets::default();
+        let prefix = offsets.prefix(b"\0\x01g\0\x01t");
+        let key = |partition| OffsetKey { prefix, partition };
+        for apart in [100, -1, i32::MAX] {
+            assert_eq!(offsets.put(key(apart), slot(i64::from(apart))), None);
+        }
+        for partition in 0..40 {
+            offsets.put(key(partition), slot(i64::from(partition)));
+        }
+        // 43 slots bear out a run up to 171, which covers 100.
+        offsets.put(key(101), slot(101));
+        assert_eq!(offsets.get(key(100)), Some(slot(100)));
+        assert_eq!(offsets.put(key(100), slot(7)), Some(slot(100)));
+        let partitions: Vec<_> = offsets.slots(prefix).map(|(partition, _)| partition).collect();
+        assert_eq!(partitions, [-1].into_iter().chain(0..40).chain([100, 101, i32::MAX]).collect::<Vec<_>>());
+        for partition in partitions {
+            assert!(offsets.remove(key(partition)).is_some(), "{partition}");
+        }
+        assert_eq!(offsets.prefixes().count(), 0);
+    }
+}

@@ -37,6 +37,59 @@ pub enum What {
     },
 }
 
+/// A record of the log, decoded.
+#[derive(Debug, Clone)]
+pub struct Told {
+    pub offset: i64,
+    what: Saying,
+}
+
+#[derive(Debug, Clone)]
+enum Saying {
+    Record(ToldRecord),
+    Marker {
+        producer: i64,
+        commit: bool,
+    },
+    /// Of a type that no release knows, or without a key.
+    Nothing,
+}
+
+#[derive(Debug, Clone)]
+struct ToldRecord {
+    number: i16,
+    key: Value,
+    group: String,
+    /// None is a tombstone; what cannot be read is an error.
+    value: Result<Option<Value>, ()>,
+    /// Whose transaction, with the producer's epoch; -1 is none.
+    producer: (i64, i16),
+}
+
+impl Told {
+    /// Decodes a record.
+    pub fn of(event: &Event) -> Told {
+        let what = match &event.what {
+            What::Marker { producer, commit, .. } => Saying::Marker { producer: *producer, commit: *commit },
+            What::Data { key, value, producer, epoch } => match key.as_ref().map(|key| Key::decode(key)) {
+                Some(Ok(key)) => {
+                    let read = |bytes: &Vec<u8>| value_json(key.record_type, bytes).ok_or(());
+                    let json = key_json(&key);
+                    Saying::Record(ToldRecord {
+                        number: key.record_type.number(),
+                        group: text(&json, &["group", "groupId"]),
+                        key: json,
+                        value: value.as_ref().map(read).transpose(),
+                        producer: (*producer, *epoch),
+                    })
+                }
+                _ => Saying::Nothing,
+            },
+        };
+        Told { offset: event.offset, what }
+    }
+}
+
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coordinator {
@@ -79,51 +132,42 @@ pub struct Naive {
 
 impl Naive {
     /// Replays events literally.
-    pub fn of<'e>(
-        events: impl Iterator<Item = &'e Event>,
-        coordinator: Coordinator,
-        strictness: Strictness,
-        mut wanted: impl FnMut(&str) -> bool,
-    ) -> Naive {
+    pub fn of<'e>(events: impl Iterator<Item = &'e Told>, coordinator: Coordinator, strictness: Strictness) -> Naive {
         let mut state = Naive::default();
         for event in events {
             match &event.what {
-                What::Marker { producer, commit, .. } => state.marker(*producer, *commit),
-                What::Data { key, value, producer, epoch } => {
-                    let Some(Ok(decoded)) = key.as_ref().map(|key| Key::decode(key)) else { continue };
-                    let number = decoded.record_type.number();
-                    let key = key_json(&decoded);
-                    let group = text(&key, &["group", "groupId"]);
-                    if !wanted(&group) || (coordinator == Coordinator::Old && number > 2) {
-                        continue;
-                    }
-                    let value = match value.as_deref().map(|bytes| value_json(decoded.record_type, bytes)) {
-                        Some(None) => {
-                            state.lost.insert(group);
-                            continue;
-                        }
-                        Some(Some(value)) => Some(value),
-                        None => None,
-                    };
-                    if number <= 1 {
-                        let key = (group, text(&key, &["topic"]), key["partition"].as_i64().unwrap());
-                        state.offset(key, value.map(|value| (event.offset, value)), (*producer, *epoch), coordinator);
-                    } else {
-                        if strictness == Strictness::ByTheRules {
-                            state.obey(&group, number, &key, value.as_ref());
-                        }
-                        let key = (number, key.to_string());
-                        let group = state.others.entry(group).or_default();
-                        match value {
-                            Some(value) => group.insert(key, (event.offset, value)),
-                            None => group.remove(&key),
-                        };
-                    }
-                }
+                Saying::Nothing => {}
+                Saying::Marker { producer, commit } => state.marker(*producer, *commit),
+                Saying::Record(record) if coordinator == Coordinator::Old && record.number > 2 => {}
+                Saying::Record(record) => state.record(event.offset, record, coordinator, strictness),
             }
-            state.others.retain(|_, keys| !keys.is_empty());
         }
+        state.others.retain(|_, keys| !keys.is_empty());
         state
+    }
+
+    fn record(&mut self, at: i64, record: &ToldRecord, coordinator: Coordinator, strictness: Strictness) {
+        let ToldRecord { number, key, group, value, .. } = record;
+        let value = match value {
+            Ok(value) => value.clone(),
+            Err(()) => {
+                self.lost.insert(group.clone());
+                return;
+            }
+        };
+        if *number <= 1 {
+            let key = (group.clone(), text(key, &["topic"]), key["partition"].as_i64().unwrap());
+            return self.offset(key, value.map(|value| (at, value)), record.producer, coordinator);
+        }
+        if strictness == Strictness::ByTheRules {
+            self.obey(group, *number, key, value.as_ref());
+        }
+        let key = (*number, key.to_string());
+        let group = self.others.entry(group.clone()).or_default();
+        match value {
+            Some(value) => group.insert(key, (at, value)),
+            None => group.remove(&key),
+        };
     }
 
     fn offset(&mut self, key: OffsetKey, commit: Option<Commit>, (producer, epoch): (i64, i16), whose: Coordinator) {

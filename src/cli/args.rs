@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXIT: &str = "\
-Exit status: 0 done, nothing to report; 1 failed; 2 usage; 3 done, with damage or findings (named on stderr or in the
+Exit status: 0 done, nothing to report; 1 failed; 2 usage; 3 done, with damage or findings (named on stderr or in the \
 output). A closed pipe is 0.";
 
 /// Read, audit and repair Kafka's __consumer_offsets log offline, from the segment files on disk.
@@ -75,6 +75,8 @@ pub enum Command {
     Groups(GroupsArgs),
     /// A group whole: its state, members and offsets, as a broker would show them, and what only the log tells
     Describe(DescribeArgs),
+    /// What happened to a group, told in the order of the log: who came and went, who got what, commits, resets
+    History(HistoryArgs),
     /// What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of
     /// one log
     Diff(DiffArgs),
@@ -101,7 +103,13 @@ pub struct Input {
 #[derive(Debug, Clone, Args)]
 pub struct Reading {
     /// Of a log dir, read only partition N; of any other folder or file, take it for partition N
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..), help_heading = "Reading")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(i32).range(0..),
+        help_heading = "Reading",
+        allow_negative_numbers = true
+    )]
     pub partition: Option<i32>,
     /// Read folders named -delete, -future or -stray too
     #[arg(long, help_heading = "Reading")]
@@ -330,6 +338,58 @@ pub struct DescribeArgs {
     pub moments: Moments,
 }
 
+/// `history`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Records that were written together are one step. Commits between two steps are summed up, unless one of them goes back
+(REWIND) or jumps (JUMP: more than 1000 and more than 10 times the median of up to 31 forward steps before it, of which
+there must be 3). More than 20 generations or epochs in a row, each within a minute of the one before, are one line
+(STORM); -v tells them all, and every member and partition. Transactional commits stand where their transaction was
+committed.
+
+Examples:
+  grouplog history my-group -- /var/lib/kafka
+  grouplog history my-group --commits --topic orders --time -12h.. -- /var/lib/kafka
+  grouplog history --group 'orders-*' --format jsonl /var/lib/kafka")]
+pub struct HistoryArgs {
+    /// Groups, with the paths behind --; or the paths, with --group or --all
+    #[arg(value_name = "GROUP|PATH", required = true)]
+    pub words: Vec<OsString>,
+    /// A .log file, a partition folder __consumer_offsets-N, or a log dir that holds such folders
+    #[arg(value_name = "PATH", last = true)]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub reading: Reading,
+    /// Every group
+    #[arg(long)]
+    pub all: bool,
+    /// Tell every commit, with how far it went
+    #[arg(long)]
+    pub commits: bool,
+    /// How long the broker kept offsets (offsets.retention.minutes): older ones are taken to have expired when they go
+    #[arg(long, value_name = "SPAN", value_parser = super::time::millis_of_span, default_value = "7d")]
+    pub retention: i64,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = TextFormat::Table, value_name = "FORMAT")]
+    pub format: TextFormat,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub choice: GroupChoice,
+    /// Of commits and removed offsets, only those of this topic
+    #[arg(long, value_name = "TOPIC", help_heading = "Selection")]
+    pub topic: Vec<OsString>,
+    /// Only the steps of this member id, and no commits
+    #[arg(long, value_name = "MEMBER", help_heading = "Selection", allow_hyphen_values = true)]
+    pub member: Vec<OsString>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub stretch: Stretch,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub moments: Moments,
+}
+
 /// `diff`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -410,7 +470,7 @@ pub struct DumpArgs {
     #[arg(long)]
     pub raw: bool,
     /// Stop after N records (or batches)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<u64>,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -442,6 +502,13 @@ pub enum DumpFormat {
 
 /// `info`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Only the heads of batches are read, so it is quick and sees holes between batches; whether what is inside a batch is \
+sound, it does not see: 'grouplog dump' checks CRCs.
+
+Examples:
+  grouplog info /var/lib/kafka
+  grouplog info --format json /var/lib/kafka/__consumer_offsets-12 | jq '.[0].endOffset'")]
 pub struct InfoArgs {
     #[command(flatten)]
     #[allow(missing_docs)]

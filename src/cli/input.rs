@@ -4,6 +4,7 @@
 
 use super::args::{Input, Reading};
 use super::talk::Context;
+use super::words::counted;
 use crate::log::dir::{LeftOut, PartitionDir, Reason, SegmentFile, Variant};
 use crate::log::index;
 use crate::log::place::{LogDir, Other, Place, SegmentPlace, classify};
@@ -81,15 +82,15 @@ pub fn open_paths(paths: &[PathBuf], reading: &Reading, context: &Context) -> Re
         match classify(path).with_context(named)? {
             Place::Segment(place) => partitions.push(segment(path, &place, reading)?),
             Place::Partition { partition, variant } => {
-                if reading.partition.is_some_and(|wanted| wanted != partition) {
-                    bail!("{} is partition {partition}, not the one that --partition asks for", named());
+                if let Some(wanted) = reading.partition.filter(|wanted| *wanted != partition) {
+                    bail!("{}: partition {partition}, but --partition asks for {wanted}", named());
                 }
                 note_variant(path, variant, context);
                 partitions.push(folder(path, Some(partition), context)?);
             }
             Place::Copy => match reading.partition {
                 Some(number) => partitions.push(folder(path, Some(number), context)?),
-                None => bail!("{} holds segments, but its name says no partition: add --partition N", named()),
+                None => bail!("{}: segments, but no partition in the folder's name; add --partition N", named()),
             },
             Place::LogDir(log_dir) => of_log_dir(path, &log_dir, reading, context, &mut partitions)?,
             Place::Other(other) => bail!("{}: {}", named(), what_it_is(&other)),
@@ -112,7 +113,7 @@ fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partiti
         let what = if others == 0 {
             "an empty folder".to_owned()
         } else {
-            format!("{others} files, but no segment that counts")
+            format!("{}, but no segment that counts", counted(others as u64, "file"))
         };
         bail!("{}: {what}; pass a folder with .log files in it, or a .log file", path.display());
     }
@@ -149,8 +150,8 @@ fn of_log_dir(
         partitions.push(folder(&place.path, Some(place.partition), context)?);
     }
     match (found, reading.partition) {
-        (0, Some(wanted)) => bail!("{} holds no partition {wanted} of __consumer_offsets", path.display()),
-        (0, None) => bail!("{} holds no partition of __consumer_offsets that counts", path.display()),
+        (0, Some(wanted)) => bail!("{}: no partition {wanted} of __consumer_offsets", path.display()),
+        (0, None) => bail!("{}: no partition of __consumer_offsets that counts", path.display()),
         _ => Ok(()),
     }
 }
@@ -215,13 +216,13 @@ pub fn what_it_is(other: &Other) -> String {
             )
         }
         Other::LogDirWithoutOffsets { partitions } => format!(
-            "a log dir with {partitions} partitions, none of them of __consumer_offsets; pass the log dir of a broker \
-             that holds some"
+            "a log dir with {}, none of them of __consumer_offsets; pass the log dir of a broker that holds some",
+            counted(*partitions as u64, "partition")
         ),
         Other::Above(paths) => {
             let shown: Vec<_> = paths.iter().take(5).map(|path| path.display().to_string()).collect();
             let more = if paths.len() > shown.len() { ", ..." } else { "" };
-            format!("no log dir itself; pass {}{more}", shown.join(", "))
+            format!("not a log dir itself, but it holds some; pass {}{more}", shown.join(", "))
         }
         Other::Redpanda => {
             "Redpanda's storage, which is another format than Kafka's; only Kafka's segments can be read, \

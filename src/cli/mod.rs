@@ -10,6 +10,7 @@ pub mod span;
 pub mod state;
 pub mod talk;
 pub mod time;
+pub mod words;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -39,6 +40,7 @@ pub fn main() -> ExitCode {
         Command::Dump(args) => cmd::dump::run(args, &mut context),
         Command::Groups(args) => cmd::groups::run(args, &mut context),
         Command::Describe(args) => cmd::describe::run(args, &mut context),
+        Command::History(args) => cmd::history::run(args, &mut context),
         Command::Diff(args) => cmd::diff::run(args, &mut context),
         Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
         Command::Schema(args) => cmd::schema::run(args, &mut context),

@@ -9,7 +9,7 @@ use super::time;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::model::assemble::Groups;
 use crate::model::load::{Loading, Until, load, log_start};
-use crate::model::replay::State;
+use crate::model::replay::{Helper, State};
 use crate::model::rules::{Release, Rules};
 use crate::model::topics::Topics;
 use crate::model::view::Group;
@@ -70,26 +70,30 @@ pub fn load_until(
 ) -> Result<States> {
     let partitions = input::open_paths(paths, reading, context)?;
     let now = moments.now();
-    let mut topics = Topics::default();
-    if let Some(path) = &moments.topics {
-        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        topics.learn_from_text(&text).with_context(|| path.display().to_string())?;
-    }
+    let mut topics = topics_of_file(moments)?;
     context.begin(partitions.iter().map(Partition::bytes).sum());
-    let loaded = in_parallel(partitions, moments.threads(), context, |partition, progress| {
+    // Threads that no partition of its own keeps busy help with one.
+    let helper = if moments.threads() > partitions.len() { Helper::ChecksCrcs } else { Helper::None };
+    let states = in_parallel(&partitions, moments.threads(), context, |partition, progress| {
         let start = start_of(partition, moments);
         let how = Loading {
             rules: Rules::of(moments.as_broker.unwrap_or(Release::NEWEST)),
             until,
             log_start: start,
             max_inflated: reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED),
+            helper,
             wanted,
         };
         let paths: Vec<_> = partition.segments.iter().map(|segment| segment.path.clone()).collect();
         Ok((load(&paths, &how, progress).with_context(|| partition.path().display().to_string())?, start))
     })?;
     context.end();
-    for dir in log_dirs(&loaded) {
+    let loaded: Vec<_> = partitions
+        .into_iter()
+        .zip(states)
+        .map(|(partition, (state, log_start))| Loaded { partition, state, log_start })
+        .collect();
+    for dir in log_dirs(loaded.iter().map(|it| &it.partition)) {
         topics.learn_from_log_dir(&dir);
     }
     loaded.iter().for_each(|it| Groups::of(&it.state).learn_topics(&mut topics));
@@ -102,7 +106,18 @@ pub fn load_until(
     Ok(States { loaded, topics, now })
 }
 
-fn start_of(partition: &Partition, moments: &Moments) -> Option<i64> {
+/// The names of topics that the user gave.
+pub fn topics_of_file(moments: &Moments) -> Result<Topics> {
+    let mut topics = Topics::default();
+    if let Some(path) = &moments.topics {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        topics.learn_from_text(&text).with_context(|| path.display().to_string())?;
+    }
+    Ok(topics)
+}
+
+/// Where the log of a partition begins, as its log dir says, if that is not at 0.
+pub fn start_of(partition: &Partition, moments: &Moments) -> Option<i64> {
     if moments.ignore_log_start {
         return None;
     }
@@ -111,30 +126,29 @@ fn start_of(partition: &Partition, moments: &Moments) -> Option<i64> {
 }
 
 /// The folders around the partition folders, each once.
-fn log_dirs(loaded: &[Loaded]) -> Vec<PathBuf> {
-    let mut dirs: Vec<_> = loaded
-        .iter()
-        .filter_map(|it| std::path::absolute(&it.partition.dir.as_ref()?.path).ok()?.parent().map(Path::to_owned))
+pub fn log_dirs<'p>(partitions: impl Iterator<Item = &'p Partition>) -> Vec<PathBuf> {
+    let mut dirs: Vec<_> = partitions
+        .filter_map(|it| std::path::absolute(&it.dir.as_ref()?.path).ok()?.parent().map(Path::to_owned))
         .collect();
     dirs.sort();
     dirs.dedup();
     dirs
 }
 
-type Work<'w> = &'w (dyn Fn(&Partition, &mut dyn FnMut(u64)) -> Result<(State, Option<i64>)> + Sync);
+type Work<'w, T> = &'w (dyn Fn(&Partition, &mut dyn FnMut(u64)) -> Result<T> + Sync);
 
 /// Runs the work for every partition, on so many threads; the results keep the order.
-fn in_parallel(
-    partitions: Vec<Partition>,
+pub fn in_parallel<T: Send>(
+    partitions: &[Partition],
     threads: usize,
     context: &Context,
-    work: impl Fn(&Partition, &mut dyn FnMut(u64)) -> Result<(State, Option<i64>)> + Sync,
-) -> Result<Vec<Loaded>> {
+    work: impl Fn(&Partition, &mut dyn FnMut(u64)) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let next = AtomicUsize::new(0);
     let done = AtomicU64::new(0);
-    let results = Mutex::new(partitions.iter().map(|_| None).collect::<Vec<Option<Result<_>>>>());
+    let results = Mutex::new(partitions.iter().map(|_| None).collect::<Vec<Option<Result<T>>>>());
     let bar = context.progress();
-    let one = |work: Work<'_>| {
+    let one = |work: Work<'_, T>| {
         while let Some(i) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < partitions.len()) {
             let Some(partition) = partitions.get(i) else { break };
             let mut told = 0;
@@ -158,13 +172,7 @@ fn in_parallel(
         one(&work);
     });
     let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let pairs = partitions.into_iter().zip(results);
-    pairs
-        .map(|(partition, result)| {
-            let (state, log_start) = result.ok_or_else(|| anyhow!("a thread ended early"))??;
-            Ok(Loaded { partition, state, log_start })
-        })
-        .collect()
+    results.into_iter().map(|result| result.ok_or_else(|| anyhow!("a thread ended early"))?).collect()
 }
 
 fn say_doubts(loaded: &Loaded, context: &Context) {

@@ -27,7 +27,8 @@ pub(super) fn group(name: &[u8], entries: &[Entry<'_>]) -> Group {
     group
 }
 
-fn fill(group: &mut Group, value: &GroupMetadataValue<'_>, log_offset: i64) {
+/// Puts what the record says in place of what was there.
+pub(super) fn fill(group: &mut Group, value: &GroupMetadataValue<'_>, log_offset: i64) {
     let owned = |text: Option<Text<'_>>| text.map(|text| text.0.to_vec());
     group.protocol_type = value.protocol_type.0.to_vec();
     group.protocol = owned(value.protocol);

@@ -2,7 +2,7 @@
 //!
 //! Must not know: what is done with the state.
 
-use super::replay::{Extent, Replay, State};
+use super::replay::{Extent, Helper, Replay, State};
 use super::rules::Rules;
 use super::walk::Step;
 use crate::log::dir::OFFSETS_TOPIC;
@@ -31,6 +31,8 @@ pub struct Loading<'l> {
     pub log_start: Option<i64>,
     /// Inflated batches are limited to this many bytes.
     pub max_inflated: usize,
+    /// Whether a second thread helps.
+    pub helper: Helper,
     /// Which groups are asked for.
     pub wanted: &'l (dyn Fn(&[u8]) -> bool + Sync),
 }
@@ -50,7 +52,9 @@ pub fn load(segments: &[PathBuf], how: &Loading<'_>, progress: &mut dyn FnMut(u6
     for path in segments {
         let segment = Segment::open(path)?;
         let len = segment.len();
-        if replay.segment(segment, &mut inflater, &mut |position| progress(before + position))? == Step::Stop {
+        if replay.segment(segment, &mut inflater, how.helper, &mut |position| progress(before + position))?
+            == Step::Stop
+        {
             break;
         }
         before += len;
@@ -59,7 +63,7 @@ pub fn load(segments: &[PathBuf], how: &Loading<'_>, progress: &mut dyn FnMut(u6
 }
 
 /// The offset of the last record in log order whose time is at or before `time`. Records without a time never count.
-fn last_offset_at(segments: &[PathBuf], time: i64, max_inflated: usize) -> io::Result<Option<i64>> {
+pub fn last_offset_at(segments: &[PathBuf], time: i64, max_inflated: usize) -> io::Result<Option<i64>> {
     let mut inflater = Inflater::with_limit(max_inflated);
     let mut last = None;
     for path in segments {

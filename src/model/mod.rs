@@ -2,6 +2,7 @@
 //!
 //! Must not know: how anything is printed.
 
+pub mod ahead;
 pub mod assemble;
 mod assemble_classic;
 mod assemble_modern;
@@ -13,6 +14,7 @@ pub mod doubt;
 pub mod event;
 pub mod expiry;
 pub mod fate;
+pub mod history;
 pub mod load;
 pub mod partitioner;
 pub mod replay;

@@ -2,6 +2,7 @@
 //!
 //! Must not know: what the visitor makes of it.
 
+use super::ahead::CrcCheck;
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Hole, Inflater, Record, Segment, Span, Spans};
 use std::io;
@@ -21,6 +22,10 @@ pub enum Step {
 pub trait Visitor {
     /// A segment begins; its spans follow.
     fn segment(&mut self, segment: &Segment) -> io::Result<Step>;
+    /// Whether a batch may concern the visitor: if not, it is passed over without its CRC.
+    fn concerns(&mut self, _: &Batch<'_>) -> bool {
+        true
+    }
     /// Bytes that are no batch.
     fn hole(&mut self, segment: &Segment, hole: &Hole) -> io::Result<Step>;
     /// A batch, and what its CRC says; its records follow.
@@ -38,12 +43,14 @@ pub fn walk_segment<'a, V: Visitor>(
     segment: &'a Segment,
     spans: Spans<'a>,
     inflater: &mut Inflater,
+    crc: &mut impl CrcCheck,
     visitor: &mut V,
 ) -> io::Result<Step> {
     for span in spans {
         let step = match span {
             Span::Hole(hole) => visitor.hole(segment, &hole)?,
-            Span::Batch(batch) => walk_batch(segment, &batch, inflater, visitor)?,
+            Span::Batch(batch) if visitor.concerns(&batch) => walk_batch(segment, &batch, inflater, crc, visitor)?,
+            Span::Batch(_) => Step::Over,
         };
         if step == Step::Stop {
             return Ok(Step::Stop);
@@ -57,9 +64,10 @@ fn walk_batch<V: Visitor>(
     segment: &Segment,
     batch: &Batch<'_>,
     inflater: &mut Inflater,
+    crc: &mut impl CrcCheck,
     visitor: &mut V,
 ) -> io::Result<Step> {
-    let crc = batch.check_crc().err();
+    let crc = crc.check(batch);
     match visitor.batch(segment, batch, crc.as_ref())? {
         Step::On => {}
         step => return Ok(step),

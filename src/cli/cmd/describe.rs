@@ -26,7 +26,8 @@ pub fn run(args: &DescribeArgs, context: &mut Context) -> Result<Outcome> {
         Ok(())
     })?;
     if groups.is_empty() && !args.all {
-        bail!("{}", not_found(&choice, &states));
+        let read: Vec<_> = states.loaded.iter().filter_map(|it| it.partition.number).collect();
+        bail!("{}", not_found(&choice, &read));
     }
     print(args, &groups, &states, context)?;
     Ok(if states.in_doubt() { Outcome::Findings } else { Outcome::Clean })
@@ -54,10 +55,9 @@ pub fn groups_and_paths(
 }
 
 /// Why a group may not be here: it hashes to another partition than those that were read.
-pub fn not_found(choice: &GroupChoice, states: &States) -> String {
+pub fn not_found(choice: &GroupChoice, read: &[i32]) -> String {
     let Some(group) = choice.group.first() else { return "no such group here".to_owned() };
     let group = group.as_encoded_bytes();
-    let read: Vec<_> = states.loaded.iter().filter_map(|it| it.partition.number).collect();
     let of_fifty = partition_of(group, crate::model::partitioner::DEFAULT_PARTITIONS);
     let hint = if read.contains(&of_fifty) || read.is_empty() {
         String::new()

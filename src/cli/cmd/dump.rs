@@ -11,33 +11,37 @@ use crate::cli::render::kafka_formatter::FormatterJson;
 use crate::cli::render::records::{RecordRows, RowFormat};
 use crate::cli::select::Selector;
 use crate::cli::talk::Context;
-use crate::cli::time;
+use crate::cli::words::counted;
+use crate::cli::{Usage, time};
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Hole, Inflater, Record, Segment};
+use crate::model::ahead::CheckNow;
 use crate::model::event::Subject;
 use crate::model::walk::{Step, Visitor, walk_segment};
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result};
 use std::io;
 use std::ops::Range;
 
 /// Runs it.
 pub fn run(args: &DumpArgs, context: &mut Context) -> Result<Outcome> {
     let partitions = input::open(&args.input, context)?;
-    let selector = Selector::new(&args.selection).map_err(|why| anyhow!(why))?;
+    let selector = Selector::new(&args.selection).map_err(Usage)?;
     let now = args.clock.now.map_or_else(time::now, |now| now.millis(time::now()));
-    let stretch = Stretch::new(args, now);
+    let stretch = Stretch::new(args, now)?;
     let render = renderer(args, context)?;
     let mut inflater = args.input.reading.inflater();
     context.begin(partitions.iter().map(Partition::bytes).sum());
     let mut dump = Dump {
         context,
         render,
+        everything: selector.is_all(),
         selector,
         stretch,
         what: if args.batches { What::Batches } else { What::Records },
         left: args.limit.unwrap_or(u64::MAX),
         site: Site::default(),
         batch_shown: false,
+        at_sight: false,
         crc: None,
         faults: 0,
         untimed: 0,
@@ -66,7 +70,9 @@ fn renderer(args: &DumpArgs, context: &Context) -> Result<Box<dyn Render>> {
         (DumpFormat::KafkaDumpLog, _) => Box::new(DumpLogText::new()),
         (DumpFormat::KafkaFormatter, false) => Box::new(FormatterJson::new()),
         (DumpFormat::KafkaFormatter, true) => {
-            bail!("Kafka's formatters show no batches; use another --format with --batches")
+            return Err(
+                Usage("Kafka's formatters show no batches: take another --format with --batches".to_owned()).into()
+            );
         }
     })
 }
@@ -85,12 +91,15 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn new(args: &DumpArgs, now: i64) -> Self {
+    fn new(args: &DumpArgs, now: i64) -> Result<Self, Usage> {
         let millis = |moment: Option<time::Moment>, none| moment.map_or(none, |moment| moment.millis(now));
-        Stretch {
-            offsets: args.stretch.offset.map_or(i64::MIN..i64::MAX, |range| range.from..range.until),
-            times: args.stretch.time.map(|range| millis(range.from, i64::MIN)..millis(range.until, i64::MAX)),
+        let times = args.stretch.time.map(|range| millis(range.from, i64::MIN)..millis(range.until, i64::MAX));
+        if let Some(times) = times.as_ref().filter(|times| times.start > times.end) {
+            let (from, until) = (time::rfc3339(times.start), time::rfc3339(times.end));
+            return Err(Usage(format!("--time: {from} is after {until}")));
         }
+        let offsets = args.stretch.offset.map_or(i64::MIN..i64::MAX, |range| range.from..range.until);
+        Ok(Stretch { offsets, times })
     }
 
     /// Whether a batch can hold anything of the stretch, as far as its header tells.
@@ -113,6 +122,8 @@ struct Dump<'c> {
     context: &'c mut Context,
     render: Box<dyn Render>,
     selector: Selector,
+    /// Whether the selector asks for everything.
+    everything: bool,
     stretch: Stretch,
     what: What,
     /// How many more records or batches may be shown.
@@ -120,6 +131,8 @@ struct Dump<'c> {
     site: Site,
     /// Whether the render was told of the present batch.
     batch_shown: bool,
+    /// Whether records of the present batch may be shown before they are read.
+    at_sight: bool,
     /// What is wrong with the present batch's CRC.
     crc: Option<Fault>,
     faults: u64,
@@ -156,7 +169,7 @@ impl Dump<'_> {
             return Ok(Step::Stop);
         }
         let spans = if from == 0 { segment.spans() } else { segment.spans_from(from) };
-        let step = walk_segment(segment, spans, inflater, self)?;
+        let step = walk_segment(segment, spans, inflater, &mut CheckNow, self)?;
         self.render.segment_end(&self.site);
         Ok(step)
     }
@@ -166,14 +179,14 @@ impl Dump<'_> {
         self.context.out.rest(self.render.buffer())?;
         self.context.end();
         if self.untimed > 0 {
-            let n = self.untimed;
-            self.context.note(&format!("{n} records have no time (magic 0) and were left out by --time"));
+            let untimed = counted(self.untimed, "record");
+            self.context.note(&format!("--time left out {untimed} without a time (magic 0)"));
         }
         if self.faults == 0 {
             return Ok(Outcome::Clean);
         }
-        let n = self.faults;
-        self.context.note(&format!("{n} faults: {}", self.render.where_faults_stand()));
+        let faults = counted(self.faults, "fault");
+        self.context.note(&format!("{faults}: {}", self.render.where_faults_stand()));
         Ok(Outcome::Findings)
     }
 
@@ -184,6 +197,18 @@ impl Dump<'_> {
             self.batch_shown = true;
             self.render.batch(&self.site, batch, self.crc.as_ref().map(|fault| &fault.kind));
         }
+    }
+
+    /// Shows a record if it is asked for.
+    #[inline(never)]
+    fn show(&mut self, batch: &Batch<'_>, record: &Record<'_>) -> Option<Soundness> {
+        let subject = Subject::of(batch, record);
+        if !self.asked_for(&subject) {
+            return None;
+        }
+        self.show_batch(batch);
+        let shown = Shown { batch, record, subject: &subject, crc: self.crc.as_ref() };
+        Some(self.render.record(&self.site, &shown))
     }
 
     #[inline]
@@ -223,22 +248,22 @@ impl Visitor for Dump<'_> {
     }
 
     #[inline]
-    fn batch(&mut self, _: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
+    fn concerns(&mut self, batch: &Batch<'_>) -> bool {
         self.context.at(self.bytes_before + batch.position());
-        if !self.stretch.may_hold(batch) {
-            return Ok(Step::Over);
-        }
+        self.stretch.may_hold(batch) && self.selector.producer(batch.header().producer_id)
+    }
+
+    #[inline]
+    fn batch(&mut self, _: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
         self.batch_shown = false;
         self.crc = crc.map(|kind| kind.clone().at(batch.position()));
-        if !self.selector.producer(batch.header().producer_id) {
-            return Ok(Step::Over);
-        }
         if self.what == What::Batches {
             self.show_batch(batch);
             self.faults += u64::from(crc.is_some());
             return self.count().map(|step| if step == Step::On { Step::Over } else { step });
         }
-        if self.selector.is_all() {
+        self.at_sight = self.everything && crc.is_none();
+        if self.everything {
             self.show_batch(batch);
         }
         Ok(Step::On)
@@ -250,13 +275,15 @@ impl Visitor for Dump<'_> {
             self.untimed += u64::from(self.stretch.times.is_some() && record.timestamp == -1);
             return Ok(Step::On);
         }
-        let subject = Subject::of(batch, record);
-        if !self.asked_for(&subject) {
-            return Ok(Step::On);
-        }
-        self.show_batch(batch);
-        let shown = Shown { batch, record, subject: &subject, crc: self.crc.as_ref() };
-        if self.render.record(&self.site, &shown) == Soundness::Faulty {
+        let soundness = match self.at_sight.then(|| self.render.record_at_sight(batch, record)).flatten() {
+            Some(soundness) => soundness,
+            None => match self.show(batch, record) {
+                Some(soundness) => soundness,
+                None => return Ok(Step::On),
+            },
+        };
+        // A wrong CRC is one fault of the batch, however many records are shown with it.
+        if soundness == Soundness::Faulty && self.crc.is_none() {
             self.faults += 1;
         }
         self.count()

@@ -5,6 +5,7 @@ pub mod diff;
 pub mod dump;
 pub mod generate;
 pub mod groups;
+pub mod history;
 pub mod info;
 pub mod partition_of;
 pub mod schema;

@@ -1,13 +1,14 @@
 //! `schema`: the record types, and the fields of one, from the declarations themselves.
 
 use super::Outcome;
+use crate::cli::Usage;
 use crate::cli::args::{SchemaArgs, SchemaFormat};
 use crate::cli::render::table::Table;
 use crate::cli::select::TypeSelector;
 use crate::cli::talk::Context;
 use crate::schema::RecordType;
 use crate::schema::doc::{FieldDoc, MessageDoc};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 /// Runs it.
@@ -16,12 +17,16 @@ pub fn run(args: &SchemaArgs, context: &mut Context) -> Result<Outcome> {
         None => RecordType::ALL.to_vec(),
         Some(TypeSelector::Number(number)) => match RecordType::from_number(number) {
             Some(record_type) => vec![record_type],
-            None => bail!("no record type has the number {number}; 'grouplog schema' lists those that exist"),
+            None => {
+                return Err(
+                    Usage(format!("no record type has the number {number}; 'grouplog schema' lists them")).into()
+                );
+            }
         },
         Some(TypeSelector::Control) => {
-            bail!(
-                "control records belong to the broker and have no schema here; 'grouplog dump --type control' shows them"
-            )
+            let why =
+                "control records are the broker's own and not in the list; 'grouplog dump --type control' shows them";
+            return Err(Usage(why.to_owned()).into());
         }
     };
     let text = match (args.format, args.record_type) {

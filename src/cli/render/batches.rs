@@ -97,6 +97,10 @@ impl Render for JsonBatches {
     fn batch_fault(&mut self, _: &Site, _: &Batch<'_>, _: &Fault) {}
     fn segment_end(&mut self, _: &Site) {}
 
+    fn where_faults_stand(&self) -> &'static str {
+        "in the output, at its place (look for \"crcValid\":false and \"hole\")"
+    }
+
     fn end(&mut self) {
         if self.framing == Framing::Array {
             self.json.close(b']');
@@ -237,6 +241,13 @@ impl Render for BatchRows {
     fn bad_record(&mut self, _: &Site, _: &Batch<'_>, _: &BadRecord<'_>) {}
     fn batch_fault(&mut self, _: &Site, _: &Batch<'_>, _: &Fault) {}
     fn segment_end(&mut self, _: &Site) {}
+
+    fn where_faults_stand(&self) -> &'static str {
+        match self.format {
+            RowFormat::Csv => "in the output, at its place (look for crcValid false, and for lines without a magic)",
+            RowFormat::Text(_) => "in the output, at its place (look for BAD under CRC, and for holes)",
+        }
+    }
 
     fn end(&mut self) {
         self.rows.end();

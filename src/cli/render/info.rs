@@ -5,16 +5,17 @@
 use super::table::{Looks, Table, csv_line};
 use crate::cli::input::{Partition, left_out_reason};
 use crate::cli::time::rfc3339;
+use crate::cli::words::counted;
 use crate::json::Json;
 use crate::log::Inventory;
 use crate::log::codec::Codec;
-use crate::log::dir::OtherKind;
+use crate::log::dir::{OtherKind, Variant};
 use crate::log::inventory::{Count, PlacedHole, Producer, SegmentSum};
 use crate::log::log_dir::{CheckpointKind, Lock, LogDirFiles};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// How many producers are named.
@@ -41,7 +42,11 @@ impl Found {
         self.partition.path().display().to_string()
     }
 
+    /// What a checkpoint of the log dir says; nothing of copies on their way in or out, which it does not mean.
     fn checkpoint(&self, kind: CheckpointKind) -> Option<i64> {
+        if self.partition.dir.as_ref().is_some_and(|dir| dir.variant != Variant::Normal) {
+            return None;
+        }
         self.log_dir.as_ref()?.offset(kind, self.partition.number?)
     }
 
@@ -75,26 +80,37 @@ fn codec_name(codec: Codec) -> String {
 /// A single partition in full, several as lines of a table.
 pub fn table(found: &[Found], looks: Looks, out: &mut Json) {
     match found {
+        [] => {}
         [one] => block(one, looks, out),
         several => rows(several, looks, out),
     }
 }
 
+const HEAD: [&str; 13] = [
+    "PARTITION",
+    "SEGMENTS",
+    "BYTES",
+    "FIRST",
+    "END",
+    "BATCHES",
+    "RECORDS",
+    "FIRST TIME",
+    "LAST TIME",
+    "CODECS",
+    "MAGIC",
+    "HOLES",
+    "PATH",
+];
+
 fn rows(found: &[Found], looks: Looks, out: &mut Json) {
-    let mut table = Table::new(&[
-        "PARTITION",
-        "SEGMENTS",
-        "BYTES",
-        "FIRST",
-        "END",
-        "BATCHES",
-        "RECORDS",
-        "FIRST TIME",
-        "LAST TIME",
-        "CODECS",
-        "MAGIC",
-        "HOLES",
-    ]);
+    // Where the number alone does not tell which is meant, the path does.
+    let numbers: BTreeSet<_> = found.iter().map(|each| each.partition.number).collect();
+    let columns = if numbers.len() == found.len() { HEAD.len() - 1 } else { HEAD.len() };
+    let mut table = Table::new(HEAD.get(..columns).unwrap_or(&HEAD));
+    let mut row = |mut cells: Vec<String>| {
+        cells.truncate(columns);
+        table.row(cells);
+    };
     let (mut segments, mut bytes, mut batches, mut records, mut uncounted, mut holes) = (0, 0, 0, 0, 0, 0);
     for each in found {
         let inventory = &each.inventory;
@@ -106,7 +122,7 @@ fn rows(found: &[Found], looks: Looks, out: &mut Json) {
         records += inventory.records();
         uncounted += inventory.uncounted();
         holes += damage;
-        table.row(vec![
+        row(vec![
             each.number(),
             inventory.segments().len().to_string(),
             inventory.bytes().to_string(),
@@ -119,11 +135,12 @@ fn rows(found: &[Found], looks: Looks, out: &mut Json) {
             list(inventory.codecs().iter().map(|(codec, _)| codec_name(*codec))),
             list(inventory.magics().iter().map(|(magic, _)| magic.to_string())),
             damage.to_string(),
+            each.path(),
         ]);
     }
     let firsts = found.iter().filter_map(|each| each.inventory.times().first());
     let lasts = found.iter().filter_map(|each| each.inventory.times().last());
-    table.row(vec![
+    row(vec![
         format!("all {}", found.len()),
         segments.to_string(),
         bytes.to_string(),
@@ -136,8 +153,12 @@ fn rows(found: &[Found], looks: Looks, out: &mut Json) {
         String::new(),
         String::new(),
         holes.to_string(),
+        String::new(),
     ]);
     out.raw(&table.text(looks));
+    if uncounted > 0 {
+        out.raw("\n+  and those in compressed batches of magic 0 or 1, whose heads do not say how many\n");
+    }
     for log_dir in log_dirs(found) {
         out.raw(&format!("\nlog dir  {}: {}\n", log_dir.path.display(), log_dir_words(log_dir)));
     }
@@ -211,14 +232,6 @@ fn is_odd(kind: OtherKind) -> bool {
     matches!(kind, OtherKind::Leftover | OtherKind::Folder | OtherKind::Unknown)
 }
 
-fn counted(number: u64, what: &str) -> String {
-    match (number, what.strip_suffix('h')) {
-        (1, _) => format!("1 {what}"),
-        (_, Some(_)) => format!("{number} {what}es"),
-        _ => format!("{number} {what}s"),
-    }
-}
-
 /// Bytes, and what that is in units where it helps.
 fn size(bytes: u64) -> String {
     let mut value = bytes as f64;
@@ -267,7 +280,7 @@ fn records(inventory: &Inventory) -> String {
 
 fn shares(counts: impl Iterator<Item = (String, Count)>) -> String {
     let words = |(name, count): (String, Count)| {
-        format!("{name}: {} of {}", counted(count.number, "batch"), counted(count.bytes, "byte"))
+        format!("{name}: {}, {}", counted(count.number, "batch"), counted(count.bytes, "byte"))
     };
     let all: Vec<_> = counts.map(words).collect();
     if all.is_empty() { "none".to_owned() } else { all.join("; ") }
@@ -296,21 +309,21 @@ fn epochs(inventory: &Inventory) -> String {
 }
 
 fn holes(inventory: &Inventory) -> String {
-    let words =
-        |(code, count): (&&str, &Count)| format!("{code}: {} of {}", count.number, counted(count.bytes, "byte"));
+    let words = |(code, count): (&&str, &Count)| format!("{} {code}, {}", count.number, counted(count.bytes, "byte"));
     let all: Vec<_> = inventory.holes().iter().map(words).collect();
     if all.is_empty() { "none".to_owned() } else { all.join("; ") }
 }
 
 fn checkpoints(found: &Found) -> String {
-    let offset = |kind, name: &str| format!("{name} {}", number_or_dash(found.checkpoint(kind)));
-    [
-        offset(CheckpointKind::HighWatermark, "high watermark"),
-        offset(CheckpointKind::RecoveryPoint, "recovery point"),
-        offset(CheckpointKind::LogStart, "log start"),
-        offset(CheckpointKind::Cleaner, "cleaned up to"),
-    ]
-    .join(", ")
+    let known = |(name, kind): (&str, CheckpointKind)| Some(format!("{name} {}", found.checkpoint(kind)?));
+    let kinds = [
+        ("high watermark", CheckpointKind::HighWatermark),
+        ("recovery point", CheckpointKind::RecoveryPoint),
+        ("log start", CheckpointKind::LogStart),
+        ("cleaned up to", CheckpointKind::Cleaner),
+    ];
+    let all: Vec<_> = kinds.into_iter().filter_map(known).collect();
+    if all.is_empty() { "none names this partition".to_owned() } else { all.join(", ") }
 }
 
 fn log_dir_words(log_dir: &LogDirFiles) -> String {

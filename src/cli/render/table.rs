@@ -84,10 +84,13 @@ impl Table {
         lines.join("\n") + "\n"
     }
 
-    /// For programs: RFC 4180 with a header line, LF at line ends.
+    /// For programs: RFC 4180 with a header line in small letters, LF at line ends.
     pub fn csv(&self) -> String {
         let mut out = String::new();
-        csv_line(&mut out, self.head.iter().copied());
+        csv_line(
+            &mut out,
+            self.head.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>().iter().map(String::as_str),
+        );
         for row in &self.rows {
             csv_line(&mut out, row.iter().map(String::as_str));
         }
@@ -124,7 +127,7 @@ mod tests {
     fn csv_quotes_what_must_be() {
         let mut table = Table::new(&["GROUP", "N"]);
         table.row(vec!["a,b \"c\"\nd".into(), "1".into()]);
-        assert_eq!(table.csv(), "GROUP,N\n\"a,b \"\"c\"\"\nd\",1\n");
+        assert_eq!(table.csv(), "group,n\n\"a,b \"\"c\"\"\nd\",1\n");
     }
 
     #[test]

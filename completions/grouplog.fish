@@ -1,0 +1,191 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_grouplog_global_optspecs
+    string join \n color= no-progress q/quiet v/verbose h/help V/version
+end
+
+function __fish_grouplog_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_grouplog_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_grouplog_using_subcommand
+    set -l cmd (__fish_grouplog_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c grouplog -n "__fish_grouplog_needs_command" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_needs_command" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_needs_command" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_needs_command" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_needs_command" -s V -l version -d 'Print version'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "dump" -d 'Print every record, decoded'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "schema" -d 'Record types, their versions and fields'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "generate" -d 'Write the man pages or shell completions'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c grouplog -n "__fish_grouplog_using_subcommand info" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand info" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand info" -l format -d 'How to print' -r -f -a "table\t'A table for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'
+csv\t'Comma-separated values with a header line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand info" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand info" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand info" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand info" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand info" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand info" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l format -d 'How to print' -r -f -a "jsonl\t'One JSON object a line'
+json\t'One JSON array'
+table\t'A table for people'
+csv\t'Comma-separated values with a header line'
+kafka-dump-log\t'The text of kafka-dump-log.sh --deep-iteration --offsets-decoder'
+kafka-formatter\t'The JSON of Kafka\'s console consumer formatters for this topic'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l limit -d 'Stop after N records (or batches)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l group -d 'Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. \'\' is the empty group id' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l group-regex -d 'Only groups that this regular expression matches whole' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l topic -d 'Only commits of this topic' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l type -d 'Only records of this type: a number or a name from \'grouplog schema\', or \'control\'' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l member -d 'Only records of this member id' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l producer-id -d 'Only records of this producer id; -1 is none' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l offset -d 'Only log offsets from A up to but not including B; either may be left out' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l time -d 'Only record times from A up to but not including B: RFC 3339, epoch milliseconds, or a span before now (-2h)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l batches -d 'Print batch headers instead of records'
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l raw -d 'Add the bytes of key and value (base64)'
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l format -d 'How to print' -r -f -a "table\t'A table for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'
+csv\t'Comma-separated values with a header line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l sort -d 'Order of the rows' -r -f -a "partition\t'By partition, then by name'
+name\t'By name'
+members\t'Most members first'
+offsets\t'Most offsets first'
+last-commit\t'Longest silent first'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l group -d 'Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. \'\' is the empty group id' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l group-regex -d 'Only groups that this regular expression matches whole' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l topic -d 'Only groups with an offset of this topic, or a member that subscribes to it' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l member -d 'Only groups with this member id' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l type -d 'Only groups of this type' -r -f -a "classic\t''
+consumer\t''
+share\t''
+streams\t''"
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l state -d 'Only groups in this state' -r -f -a "Empty\t''
+Stable\t''
+Assigning\t''
+Reconciling\t''
+NotReady\t''"
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l inactive-for -d 'Only groups without a commit in this span before now (30d)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l at-offset -d 'The state after the record at log offset N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l at-time -d 'The state at a moment: after the last record in log order whose time is at or before it' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l as-broker -d 'By the rules of this release where they differ from the newest' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l topics -d 'Names of topics that records hold only by id: lines of name,id,partitions' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l threads -d 'How many threads to use; partitions are read in parallel' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l ignore-log-start -d 'Begin at the first record, whatever the log dir\'s log-start-offset-checkpoint says'
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand groups" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l retention -d 'How long a broker keeps offsets (offsets.retention.minutes): with it, when each offset will expire is shown' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l format -d 'How to print' -r -f -a "table\t'A table for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'
+csv\t'Comma-separated values with a header line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l group -d 'Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. \'\' is the empty group id' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l group-regex -d 'Only groups that this regular expression matches whole' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l at-offset -d 'The state after the record at log offset N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l at-time -d 'The state at a moment: after the last record in log order whose time is at or before it' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l as-broker -d 'By the rules of this release where they differ from the newest' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l topics -d 'Names of topics that records hold only by id: lines of name,id,partitions' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l threads -d 'How many threads to use; partitions are read in parallel' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l all -d 'Every group'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l offsets -d 'Show the offsets'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l members -d 'Show the members'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l state -d 'Show the state'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l partition-summary -d 'Show what a broker would count on loading each partition, too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l ignore-log-start -d 'Begin at the first record, whatever the log dir\'s log-start-offset-checkpoint says'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand describe" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l partitions -d 'How many partitions __consumer_offsets has (offsets.topic.num.partitions)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l log-dir -d 'Count the partitions in this log dir (repeat it for a broker with several disks)' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l format -d 'How to print' -r -f -a "table\t'A table for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'
+csv\t'Comma-separated values with a header line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand schema" -l format -d 'How to print' -r -f -a "table\t'Text for people'
+json\t'One JSON document'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand schema" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand schema" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand schema" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand schema" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -l out -d 'The folder to write to; it is made if it does not exist' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe partition-of schema generate help" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe partition-of schema generate help" -f -a "dump" -d 'Print every record, decoded'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe partition-of schema generate help" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe partition-of schema generate help" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe partition-of schema generate help" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe partition-of schema generate help" -f -a "schema" -d 'Record types, their versions and fields'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe partition-of schema generate help" -f -a "generate" -d 'Write the man pages or shell completions'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe partition-of schema generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

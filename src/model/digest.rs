@@ -23,7 +23,6 @@ use super::replay::State;
 use super::topics::Topics;
 use super::view::{Commit, Group};
 use crate::schema::classic::GroupMetadataValue;
-use crate::schema::wire::Uuid;
 use crate::schema::{Key, Message, RecordType, Value};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -149,7 +148,7 @@ impl Hash {
         self.0.update(commit.commit_timestamp.to_be_bytes());
         self.0.update([u8::from(commit.expire_timestamp.is_some())]);
         self.0.update(commit.expire_timestamp.unwrap_or(0).to_be_bytes());
-        self.0.update(commit.topic_id.unwrap_or(Uuid::default()).0);
+        self.0.update(commit.topic_id.unwrap_or_default().0);
     }
 
     fn end(self) -> Digest {

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "helpers, of which no test uses all")]
 
+pub mod craft;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -2,8 +2,8 @@
 //!
 //! Must not know: what is written. Strings are bytes; [`Style`] says what becomes of those that are not UTF-8.
 
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use crate::base64::{self, STANDARD, URL_SAFE};
+use crate::digits::{self, Digits};
 
 /// Whose JSON it is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,9 +16,6 @@ pub enum Style {
     Kafka,
 }
 
-/// Room that is always there behind the text, so that small pieces of fixed size are written without asking.
-const SLACK: usize = 64;
-
 /// A growing piece of JSON text.
 ///
 /// The buffer is kept filled to its whole length, and what is written counted apart: then a piece is one check and one
@@ -28,8 +25,7 @@ pub struct Json {
     out: Vec<u8>,
     len: usize,
     style: Style,
-    /// The topic id written last, and its text: neighbours are mostly alike.
-    last_uuid: ([u8; 16], [u8; 24]),
+    digits: Digits,
 }
 
 impl Json {
@@ -60,27 +56,53 @@ impl Json {
         self.len = self.len.min(len);
     }
 
-    #[inline]
-    fn need(&mut self, more: usize) {
-        if self.out.len() < self.len + more + SLACK {
-            self.grow(more);
-        }
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) {
+        self.out.resize((self.out.len() * 2).max(self.len + more), 0);
     }
 
-    #[cold]
-    fn grow(&mut self, more: usize) {
-        self.out.resize((self.out.len() * 2).max(self.len + more + SLACK), 0);
+    /// Room for `n` more bytes, if it is there.
+    #[inline(always)]
+    fn room(&mut self, n: usize) -> Option<&mut [u8]> {
+        self.out.get_mut(self.len..)?.get_mut(..n)
+    }
+
+    /// Room for `N` more bytes, a number known when the program is compiled, if it is there.
+    #[inline(always)]
+    fn fixed_room<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
+        self.out.get_mut(self.len..)?.first_chunk_mut()
     }
 
     /// Bytes as they stand: text that is not JSON, or is already.
     #[inline]
     pub fn extend(&mut self, bytes: &[u8]) {
-        self.need(bytes.len());
-        // The room is there, so this always copies.
-        if let Some(room) = self.out.get_mut(self.len..self.len + bytes.len()) {
+        match self.room(bytes.len()) {
+            Some(room) => room.copy_from_slice(bytes),
+            None => return self.extend_beyond(bytes),
+        }
+        self.len += bytes.len();
+    }
+
+    /// Bytes for which there was no room.
+    #[cold]
+    #[inline(never)]
+    fn extend_beyond(&mut self, bytes: &[u8]) {
+        self.grow(bytes.len());
+        if let Some(room) = self.room(bytes.len()) {
             room.copy_from_slice(bytes);
         }
         self.len += bytes.len();
+    }
+
+    /// As [`Self::extend`], for pieces of a size known when the program is compiled.
+    #[inline(always)]
+    pub fn fixed<const N: usize>(&mut self, bytes: &[u8; N]) {
+        match self.fixed_room() {
+            Some(room) => *room = *bytes,
+            None => return self.extend_beyond(bytes),
+        }
+        self.len += N;
     }
 
     /// Text as it stands: punctuation and field names.
@@ -95,9 +117,9 @@ impl Json {
         self.extend(other.bytes());
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, byte: u8) {
-        self.extend(&[byte]);
+        self.fixed(&[byte]);
     }
 
     /// Closes an object or array whose every member was followed by a comma.
@@ -112,52 +134,42 @@ impl Json {
     /// An integer.
     #[inline]
     pub fn int(&mut self, n: impl Into<Int>) {
-        let Int(negative, magnitude) = n.into();
-        if negative {
-            self.push(b'-');
-        }
-        self.digits(magnitude);
+        self.extend_int(b"", n);
     }
 
-    #[inline]
-    fn digits(&mut self, n: u64) {
-        const EIGHT: u64 = 100_000_000;
-        if n < 10 {
-            self.push(b'0' + n as u8);
-        } else if n < EIGHT {
-            self.leading_digits(n);
-        } else if n < EIGHT * EIGHT {
-            self.leading_digits(n / EIGHT);
-            self.eight_digits(n % EIGHT);
-        } else {
-            self.leading_digits(n / EIGHT / EIGHT);
-            self.eight_digits(n / EIGHT % EIGHT);
-            self.eight_digits(n % EIGHT);
-        }
-    }
-
-    /// A number below 10^8, without zeros in front.
+    /// Text as it stands and an integer behind it: mostly a field.
     #[inline(always)]
-    fn leading_digits(&mut self, n: u64) {
-        let values = digit_values(n);
-        let zeros = (values.trailing_zeros() / 8).min(7);
-        self.eight_bytes((values | ZEROS) >> (8 * zeros), 8 - zeros as usize);
+    pub fn raw_int(&mut self, text: &str, n: impl Into<Int>) {
+        self.extend_int(text.as_bytes(), n);
     }
 
-    /// A number below 10^8 with zeros in front.
+    /// Bytes as they stand and an integer behind them.
     #[inline(always)]
-    fn eight_digits(&mut self, n: u64) {
-        self.eight_bytes(digit_values(n) | ZEROS, 8);
-    }
-
-    /// The first `len` of eight bytes.
-    #[inline(always)]
-    fn eight_bytes(&mut self, bytes: u64, len: usize) {
-        self.need(8);
-        if let Some(room) = self.out.get_mut(self.len..self.len + 8) {
-            room.copy_from_slice(&bytes.to_le_bytes());
+    pub fn extend_int(&mut self, bytes: &[u8], n: impl Into<Int>) {
+        let n = n.into();
+        let room = self.out.get_mut(self.len..).and_then(|room| room.split_at_mut_checked(bytes.len()));
+        let Some((room, Some(digits))) = room.map(|(room, behind)| (room, behind.first_chunk_mut())) else {
+            return self.extend_int_beyond(bytes, n);
+        };
+        if n.0 {
+            return self.extend_negative(bytes, n.1);
         }
-        self.len += len;
+        room.copy_from_slice(bytes);
+        self.len += bytes.len() + self.digits.write(n.1, digits);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extend_int_beyond(&mut self, bytes: &[u8], n: Int) {
+        self.grow(bytes.len() + digits::ROOM);
+        self.extend_int(bytes, n);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extend_negative(&mut self, bytes: &[u8], magnitude: u64) {
+        self.extend(bytes);
+        self.extend_int(b"-", magnitude);
     }
 
     /// `true` or `false`.
@@ -167,55 +179,73 @@ impl Json {
     }
 
     /// A string in quotes.
-    #[inline]
+    #[inline(always)]
     pub fn string(&mut self, text: &[u8]) {
-        self.push(b'"');
-        if is_plain(text) {
-            self.extend(text);
-        } else {
-            self.escaped(text);
+        if text.is_empty() { self.fixed(b"\"\"") } else { self.string_of_some(text) }
+    }
+
+    #[inline(never)]
+    fn string_of_some(&mut self, text: &[u8]) {
+        let plain = is_plain(text);
+        match self.room(text.len() + 2) {
+            Some([open, room @ .., close]) if plain => {
+                (*open, *close) = (b'"', b'"');
+                room.copy_from_slice(text);
+            }
+            _ => return self.string_slowly(text),
         }
+        self.len += text.len() + 2;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn string_slowly(&mut self, text: &[u8]) {
+        self.push(b'"');
+        self.escaped(text);
         self.push(b'"');
     }
 
     /// Padded standard base64, in quotes.
     pub fn base64(&mut self, bytes: &[u8]) {
-        self.push(b'"');
-        let most = bytes.len().div_ceil(3) * 4;
-        self.need(most);
-        let room = self.out.get_mut(self.len..self.len + most).unwrap_or_default();
-        // The room is the padded length, so it always fits.
-        self.len += STANDARD.encode_slice(bytes, room).unwrap_or(0);
-        self.push(b'"');
+        let len = bytes.len().div_ceil(3) * 4 + 2;
+        if self.room(len).is_none() {
+            self.grow(len);
+        }
+        if let Some([open, room @ .., close]) = self.room(len) {
+            (*open, *close) = (b'"', b'"');
+            base64::encode(&STANDARD, bytes, room);
+        }
+        self.len += len;
     }
 
     /// A topic id as Kafka prints it: 22 characters of URL-safe base64 without padding, in quotes.
     #[inline]
     pub fn uuid(&mut self, id: &[u8; 16]) {
-        if self.last_uuid.0 != *id || self.last_uuid.1[0] == 0 {
-            let mut text = [b'"'; 24];
-            // 16 bytes make 22 characters.
-            let _ = URL_SAFE_NO_PAD.encode_slice(id, text.get_mut(1..23).unwrap_or_default());
-            self.last_uuid = (*id, text);
-        }
-        let text = self.last_uuid.1;
-        self.extend(&text);
+        let Some(room) = self.fixed_room::<25>() else {
+            self.grow(25);
+            return self.uuid(id);
+        };
+        // 16 bytes make 22 characters; the closing quote takes the place of the first padding.
+        let [open, text @ ..] = room;
+        *open = b'"';
+        base64::encode(&URL_SAFE, id, text);
+        room[23] = b'"';
+        self.len += 24;
     }
 
-    #[cold]
     fn escaped(&mut self, text: &[u8]) {
         let mut decoder = JavaReplacement::default();
         for chunk in text.utf8_chunks() {
-            for part in chunk.valid().split_inclusive(|c: char| c < ' ' || c == '"' || c == '\\') {
-                let (plain, last) = match part.as_bytes().split_last() {
-                    Some((last, plain)) if *last < b' ' || *last == b'"' || *last == b'\\' => (plain, Some(*last)),
-                    _ => (part.as_bytes(), None),
-                };
+            let mut rest = chunk.valid().as_bytes();
+            // Bytes of longer characters are all above these.
+            while let Some(at) = rest.iter().position(|&byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+                let (plain, behind) = rest.split_at(at);
                 self.extend(plain);
-                if let Some(byte) = last {
-                    self.escape(byte);
-                }
+                let Some((&odd, behind)) = behind.split_first() else { break };
+                self.escape(odd);
+                rest = behind;
             }
+            self.extend(rest);
             let invalid = chunk.invalid();
             match self.style {
                 _ if invalid.is_empty() => {}
@@ -285,23 +315,6 @@ macro_rules! ints {
 }
 ints!(signed i8 i16 i32 i64; unsigned u8 u16 u32 u64 usize);
 
-/// Eight times the digit zero.
-const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
-
-/// The eight decimal digits of a number below 10^8 as values 0 to 9, the first in the lowest byte: divisions by 10000,
-/// 100 and 10 in all lanes of a word at once.
-#[inline(always)]
-fn digit_values(n: u64) -> u64 {
-    // Two lanes of 32 bits, each below 10000.
-    let fours = (n / 10_000) | ((n % 10_000) << 32);
-    // Four lanes of 16 bits, each below 100: x * 5243 >> 19 is x / 100 for x below 10000.
-    let hundreds = ((fours * 5243) >> 19) & 0x0000_007f_0000_007f;
-    let pairs = hundreds | ((fours - hundreds * 100) << 16);
-    // Eight lanes of 8 bits, each below 10: x * 103 >> 10 is x / 10 for x below 100.
-    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
-    tens | ((pairs - tens * 10) << 8)
-}
-
 /// Whether text can stand in a JSON string as it is: ASCII, no control character, no quote, no backslash.
 #[inline]
 pub fn is_plain(text: &[u8]) -> bool {
@@ -319,7 +332,13 @@ pub fn is_plain(text: &[u8]) -> bool {
     // The last eight bytes again, if there are as many, in place of a loop over what is left.
     let in_rest = match text.last_chunk::<8>() {
         Some(last) => odd(u64::from_ne_bytes(*last)),
-        None => odd(rest.iter().fold(0x2020_2020_2020_2020, |word, &byte| (word << 8) | u64::from(byte))),
+        None => match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+            // Two halves that overlap.
+            (Some(first), Some(last)) => {
+                odd(u64::from(u32::from_ne_bytes(*first)) << 32 | u64::from(u32::from_ne_bytes(*last)))
+            }
+            _ => odd(rest.iter().fold(0x2020_2020_2020_2020, |word, &byte| (word << 8) | u64::from(byte))),
+        },
     };
     in_words | in_rest == 0
 }
@@ -392,7 +411,12 @@ mod tests {
             json.int(n >> shift);
             json.int((n as u64) >> shift);
             json.int((n >> shift) as i16);
-            let oracle = format!("{}{}{}", n >> shift, (n as u64) >> shift, (n >> shift) as i16);
+            // Again, and its neighbours: first digits are remembered.
+            let near = ((n as u64) >> shift) ^ 0x3fff;
+            json.int(near);
+            json.int((n as u64) >> shift);
+            let (signed, unsigned) = (n >> shift, (n as u64) >> shift);
+            let oracle = format!("{signed}{unsigned}{}{near}{unsigned}", signed as i16);
             prop_assert_eq!(json.bytes(), oracle.as_bytes());
         }
     }

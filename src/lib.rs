@@ -9,8 +9,10 @@
 //!
 //! `log` and `schema` know nothing of each other. Bad data is a value ([`fault::Fault`]), never a crash.
 
+pub mod base64;
 pub mod bytes;
 pub mod cli;
+pub mod digits;
 pub mod fault;
 pub mod json;
 pub mod log;

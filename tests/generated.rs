@@ -1,5 +1,7 @@
 //! The committed man pages and completions are those that the command line's declaration gives now.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
 use grouplog::cli::cmd::generate;
 use std::collections::BTreeMap;
 use std::path::Path;

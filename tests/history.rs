@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::craft::{Batch, Craft};
+use common::batches::{Batch, Craft};
 use common::grouplog;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};

@@ -67,7 +67,9 @@ fn shown_at_once_or_decoded_first_is_the_same() {
             at_once.clear();
             decoded.clear();
             let shown = record_type.transcode_value(&bytes, &mut at_once);
-            match record_type.decode_value(&bytes) {
+            let decoded_value = record_type.decode_value(&bytes);
+            assert_eq!(record_type.check_value(&bytes), decoded_value.as_ref().map(|_| ()).map_err(Clone::clone));
+            match decoded_value {
                 Ok(value) => {
                     value.data.json(&mut decoded, value.version);
                     let shown = shown.unwrap();
@@ -76,7 +78,7 @@ fn shown_at_once_or_decoded_first_is_the_same() {
                         (value.version, value.whose, value.trailing)
                     );
                 }
-                Err(fault) => assert_eq!(shown, Err(fault)),
+                Err(fault) => assert_eq!(shown, Err(fault.clone()), "{fault}"),
             }
             assert_eq!(String::from_utf8_lossy(at_once.bytes()), String::from_utf8_lossy(decoded.bytes()));
         }

@@ -3,7 +3,7 @@
 //! Must not know: how a verb does its work.
 
 use super::select::{GroupPattern, TypeSelector};
-use super::span::{OffsetRange, TimeRange};
+use super::span::{OffsetRange, Point, TimeRange};
 use super::time::Moment;
 use crate::model::rules::Release;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -77,6 +77,9 @@ pub enum Command {
     Describe(DescribeArgs),
     /// What happened to a group, told in the order of the log: who came and went, who got what, commits, resets
     History(HistoryArgs),
+    /// What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of
+    /// one log
+    Diff(DiffArgs),
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields
@@ -387,6 +390,65 @@ pub struct HistoryArgs {
     pub moments: Moments,
 }
 
+/// `diff`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Partitions are matched by number. Compaction, batch boundaries, codecs and magics may differ while the state is the
+same: that is said, and is no difference. Exit status 3 if the state differs, the logs diverge, or one lacks records.
+
+A point is @N, behind the record at log offset N, or a moment, behind the last record in log order at or before it:
+RFC 3339, epoch milliseconds, or a span before now. Without --from the log is taken from before its first record.
+
+--digest prints SHA-256 digests of the state, of each partition and each group. They cover committed offsets (leader
+epoch, metadata, commit and expire time, topic id), pending commits, group records and members; not offsets or times of
+log records, versions of values, or simple groups without offsets. Logs that mean the same have the same digests.
+
+Examples:
+  grouplog diff broker-1/__consumer_offsets-12 broker-2/__consumer_offsets-12
+  grouplog diff --group 'orders-*' /backup/kafka /var/lib/kafka
+  grouplog diff --from 2026-01-31T03:00:00Z --to @81920 /var/lib/kafka/__consumer_offsets-12
+  grouplog diff --digest /var/lib/kafka")]
+pub struct DiffArgs {
+    /// Two logs A and B, each a .log file, a partition folder or a log dir; or one, with --from, --to or --digest
+    #[arg(required = true, num_args = 1..=2, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub reading: Reading,
+    /// Of one log: the earlier point, @N or a moment
+    #[arg(
+        long,
+        value_name = "POINT",
+        value_parser = Point::parse,
+        help_heading = "Moment",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["at_offset", "at_time"],
+    )]
+    pub from: Option<Point>,
+    /// Of one log: the later point, @N or a moment; without it, the end
+    #[arg(
+        long,
+        value_name = "POINT",
+        value_parser = Point::parse,
+        help_heading = "Moment",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["at_offset", "at_time"],
+    )]
+    pub to: Option<Point>,
+    /// Print digests of the state of each partition and group, and whether they are alike
+    #[arg(long)]
+    pub digest: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = TextFormat::Table, value_name = "FORMAT")]
+    pub format: TextFormat,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub choice: GroupChoice,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub moments: Moments,
+}
+
 /// `dump`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -498,7 +560,7 @@ Examples:
   cut -f1 groups.tsv | grouplog partition-of --partitions 100 -")]
 pub struct PartitionOfArgs {
     /// Group ids; - reads one a line from stdin
-    #[arg(required = true, value_name = "GROUP", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "GROUP")]
     pub groups: Vec<OsString>,
     /// How many partitions __consumer_offsets has (offsets.topic.num.partitions)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..), conflicts_with = "log_dir")]

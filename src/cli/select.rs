@@ -5,7 +5,7 @@
 use super::args::{GroupChoice, Selection};
 use crate::schema::{Key, RecordType};
 use globset::GlobBuilder;
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 use std::ffi::OsString;
 
 /// A group name as the user gave it.
@@ -20,7 +20,7 @@ pub enum GroupPattern {
 impl GroupPattern {
     /// A regular expression, which must match a group id whole.
     pub fn regex(text: &str) -> Result<Self, String> {
-        Regex::new(&format!("^(?:{text})$")).map(GroupPattern::Regex).map_err(|e| e.to_string())
+        whole(&format!("^(?:{text})$"))
     }
 
     /// A name, or a glob if it holds any of `* ? [ ] { }`. A backslash takes the character behind it as it is, and
@@ -33,7 +33,7 @@ impl GroupPattern {
             None => {
                 let text = text.to_str().ok_or("a glob must be UTF-8")?;
                 let glob = GlobBuilder::new(text).backslash_escape(true).build().map_err(|e| e.to_string())?;
-                Regex::new(glob.regex()).map(GroupPattern::Regex).map_err(|e| e.to_string())
+                whole(glob.regex())
             }
         }
     }
@@ -45,6 +45,12 @@ impl GroupPattern {
             GroupPattern::Regex(regex) => regex.is_match(group),
         }
     }
+}
+
+/// Group ids are no lines: a wildcard stands for a line feed, too.
+fn whole(regex: &str) -> Result<GroupPattern, String> {
+    let regex = RegexBuilder::new(regex).dot_matches_new_line(true).build();
+    regex.map(GroupPattern::Regex).map_err(|e| e.to_string())
 }
 
 /// The name that a pattern without wildcards stands for.
@@ -209,6 +215,8 @@ mod tests {
         assert!(!matches("orders-*", "my-orders-1"));
         assert!(matches("a.b", "a.b"));
         assert!(!matches("a.b", "axb"));
+        assert!(matches("*", "two\nlines"));
+        assert!(GroupPattern::regex("two.*").unwrap().matches(b"two\nlines"));
         assert!(matches("", ""));
         assert!(!matches("", "x"));
         assert!(matches(r"a\*b", "a*b"));

@@ -49,6 +49,28 @@ impl TimeRange {
     }
 }
 
+/// A point of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// Behind the record at this log offset.
+    Offset(i64),
+    /// Behind the last record in log order whose time is at or before this moment.
+    Moment(Moment),
+}
+
+impl Point {
+    /// Reads `@4711` as a log offset, all else as a moment.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.strip_prefix('@') {
+            Some(offset) => match offset.parse() {
+                Ok(offset) if offset >= 0 => Ok(Point::Offset(offset)),
+                _ => Err(format!("'{offset}' is no offset: give @N for the log offset N")),
+            },
+            None => Moment::parse(text).map(Point::Moment),
+        }
+    }
+}
+
 /// Reads `4096`, `64K`, `8M`, `1G` as bytes.
 pub fn parse_bytes(text: &str) -> Result<usize, String> {
     let (digits, shift) = match text.as_bytes().last() {
@@ -74,6 +96,9 @@ mod tests {
         let from = Some(Moment::FromNow(-7_200_000));
         assert_eq!(TimeRange::parse("-2h.."), Ok(TimeRange { from, until: None }));
         assert!(TimeRange::parse("-2h").is_err());
+        assert_eq!(Point::parse("@17"), Ok(Point::Offset(17)));
+        assert_eq!(Point::parse("17"), Ok(Point::Moment(Moment::At(17))));
+        assert!(Point::parse("@-1").is_err());
         assert_eq!(parse_bytes("8M"), Ok(8 << 20));
         assert!(parse_bytes("").is_err());
         assert!(parse_bytes("99999999999G").is_err());

@@ -4,6 +4,7 @@
 
 use super::args::{Input, Moments, Reading};
 use super::input::{self, Partition};
+use super::render::name::visible;
 use super::talk::Context;
 use super::time;
 use crate::log::DEFAULT_MAX_INFLATED;
@@ -56,9 +57,20 @@ pub fn load_paths(
     wanted: &(dyn Fn(&[u8]) -> bool + Sync),
     context: &mut Context,
 ) -> Result<States> {
+    load_until(paths, reading, moments, moments.until(moments.now()), wanted, context)
+}
+
+/// As [`load_paths`], up to a point that `moments` need not name.
+pub fn load_until(
+    paths: &[PathBuf],
+    reading: &Reading,
+    moments: &Moments,
+    until: Until,
+    wanted: &(dyn Fn(&[u8]) -> bool + Sync),
+    context: &mut Context,
+) -> Result<States> {
     let partitions = input::open_paths(paths, reading, context)?;
     let now = moments.now();
-    let until = moments.until(now);
     let mut topics = topics_of_file(moments)?;
     context.begin(partitions.iter().map(Partition::bytes).sum());
     // Threads that no partition of its own keeps busy help with one.
@@ -85,9 +97,11 @@ pub fn load_paths(
     for dir in log_dirs(loaded.iter().map(|it| &it.partition)) {
         topics.learn_from_log_dir(&dir);
     }
-    loaded.iter().for_each(|it| Groups::of(&it.state).learn_topics(&mut topics));
     for it in &loaded {
+        let groups = Groups::of(&it.state);
+        groups.learn_topics(&mut topics);
         say_doubts(it, context);
+        say_lost(it, &groups, context);
         if until != Until::End {
             say_history(it, context);
         }
@@ -192,6 +206,23 @@ fn say_doubts(loaded: &Loaded, context: &Context) {
     ));
 }
 
+/// Groups of which nothing is left but damaged records are in no list, so they are named here.
+fn say_lost(loaded: &Loaded, groups: &Groups<'_>, context: &Context) {
+    const SHOWN: usize = 5;
+    let lost: Vec<_> = loaded.state.doubts.groups.keys().filter(|name| !groups.has(name)).collect();
+    if lost.is_empty() {
+        return;
+    }
+    let names: Vec<_> = lost.iter().take(SHOWN).map(|name| visible(name)).collect();
+    let more = if lost.len() > SHOWN { ", ..." } else { "" };
+    context.note(&format!(
+        "{}: not listed, because only records name them that were not replayed: {} groups ({}{more})",
+        loaded.partition.path().display(),
+        lost.len(),
+        names.join(", ")
+    ));
+}
+
 /// Says that compaction took history away, if it did: then what a later record replaced cannot be seen any more.
 fn say_history(loaded: &Loaded, context: &Context) {
     let state = &loaded.state;
@@ -235,7 +266,7 @@ impl Moments {
         self.clock.now.map_or(clock, |now| now.millis(clock))
     }
 
-    /// Up to where the log is read.
+    /// Up to where logs are replayed.
     pub fn until(&self, now: i64) -> Until {
         match (self.at_offset, self.at_time) {
             (Some(offset), _) => Until::Offset(offset),

@@ -193,7 +193,8 @@ impl<'a> Spans<'a> {
 impl<'a> Iterator for Spans<'a> {
     type Item = Span<'a>;
 
-    #[inline]
+    // Called, it would hand the span over in memory.
+    #[inline(always)]
     fn next(&mut self) -> Option<Span<'a>> {
         let end = self.at + self.frame;
         let next_frame = sound(self.bytes, end);

@@ -54,6 +54,11 @@ impl Segment {
         self.mapping.bytes()
     }
 
+    /// Lets go of the pages of a stretch: they are read again if they are looked at again.
+    pub fn release(&self, range: std::ops::Range<usize>) {
+        self.mapping.release(range);
+    }
+
     /// Whether the file was cut since it was opened (or the disk could not read a page): asks the file system.
     pub fn was_cut(&self) -> bool {
         self.mapping.was_cut()

@@ -72,26 +72,38 @@ impl<'s> Groups<'s> {
         self.parts.keys().copied()
     }
 
+    /// Whether there is a group of this name.
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.parts.contains_key(name)
+    }
+
     /// Learns the names of topics from records that carry both name and id.
     pub fn learn_topics(&self, topics: &mut Topics) {
         for part in self.parts.values() {
-            for (key, slot) in &part.keys {
+            for (key, slot) in part.keys.iter().filter(|(key, _)| names_topics(key.record_type)) {
                 let Some(value) = self.value(key.record_type, *slot) else { continue };
                 learn(topics, &value);
             }
             for prefix in &part.prefixes {
                 let Some((_, topic)) = self.state.offsets.names(*prefix) else { continue };
-                // One commit of a topic is enough.
-                let ids = self.state.offsets.slots(*prefix).into_iter().filter_map(|(_, slot)| self.topic_id(slot));
-                if let Some(id) = ids.into_iter().next() {
-                    topics.learn(id, topic);
+                // All of them: where a topic was made anew, partitions may still have the old id.
+                for (_, slot) in self.state.offsets.slots(*prefix) {
+                    self.topic_id(slot).into_iter().for_each(|id| topics.learn(id, topic));
                 }
             }
         }
     }
 
+    /// The records of a group but for its offsets, by type and log offset: the key and the bytes of the value.
+    pub fn records(&self, name: &[u8]) -> impl Iterator<Item = (&Key<'s>, &'s [u8])> {
+        let keys = self.parts.get(name).map(|parts| parts.keys.as_slice()).unwrap_or_default();
+        keys.iter().filter_map(|(key, slot)| Some((key, self.state.values.get(slot.place)?)))
+    }
+
     fn topic_id(&self, slot: Slot) -> Option<Uuid> {
-        self.commit(slot)?.topic_id
+        let value = self.state.values.get(slot.place)?;
+        // Versions before 4 have none, which most are.
+        if *value.first_chunk()? < 4i16.to_be_bytes() { None } else { commit_of(value, slot.log_offset)?.topic_id }
     }
 
     fn value(&self, record_type: RecordType, slot: Slot) -> Option<Value<'s>> {
@@ -197,6 +209,18 @@ pub fn kind_of_type(record_type: RecordType) -> Option<GroupType> {
     }
 }
 
+/// Whether values of a type carry names and ids of topics.
+fn names_topics(record_type: RecordType) -> bool {
+    use RecordType::*;
+    matches!(
+        record_type,
+        ConsumerGroupPartitionMetadata
+            | ShareGroupPartitionMetadata
+            | ShareGroupStatePartitionMetadata
+            | StreamsGroupPartitionMetadata
+    )
+}
+
 /// Learns the names of topics from a value that carries both name and id.
 pub(super) fn learn(topics: &mut Topics, value: &Value<'_>) {
     match value {
@@ -208,6 +232,10 @@ pub(super) fn learn(topics: &mut Topics, value: &Value<'_>) {
         }
         Value::ShareGroupPartitionMetadata(value) => {
             value.topics.iter().for_each(|topic| topics.learn(topic.topic_id, topic.topic_name.0));
+        }
+        Value::ShareGroupPartitionMetadata39(value) => {
+            value.initialized_topics.iter().for_each(|topic| topics.learn(topic.topic_id, topic.topic_name.0));
+            value.deleting_topics.iter().for_each(|topic| topics.learn(topic.topic_id, topic.topic_name.0));
         }
         Value::StreamsGroupPartitionMetadata(value) => {
             value.topics.iter().for_each(|topic| topics.learn(topic.topic_id, topic.topic_name.0));
@@ -249,6 +277,7 @@ pub(super) fn empty(name: &[u8], kind: GroupType) -> Group {
         offsets: Vec::new(),
         regexes: Vec::new(),
         share_topics: Vec::new(),
+        topology_topics: None,
         log_offsets: (i64::MAX, i64::MIN),
         uncertain: None,
         oddities: Vec::new(),

@@ -9,11 +9,27 @@ use super::view::{
 };
 use crate::schema::consumer::{ConsumerGroupMemberMetadataValue, CurrentTopicPartitions};
 use crate::schema::embedded::{Payload, member_subscription};
-use crate::schema::share::TopicPartitionsInfo;
-use crate::schema::streams::{CurrentTaskIds, StreamsGroupMemberMetadataValue, TargetTaskIds};
-use crate::schema::wire::Text;
+use crate::schema::share::{ShareTopicInfo, TopicPartitionsInfo};
+use crate::schema::streams::{
+    CurrentTaskIds, StreamsGroupMemberMetadataValue, StreamsGroupTopologyValue, TargetTaskIds,
+};
+use crate::schema::wire::{Text, Uuid};
 use crate::schema::{Key, KeyFields, Value};
 use std::collections::BTreeMap;
+
+/// The epoch that a group and its target assignment have before their first record (seen with 4.4; the first group record
+/// has epoch 2 since 4.3, and 1 before).
+const FIRST_EPOCH: i32 = 1;
+
+/// What a streams group's record says of the topology that was checked against the topics that are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Validated {
+    /// There is no such record, or it is one of 4.1, which keeps this in memory.
+    #[default]
+    Untold,
+    /// The epoch; -1 for none.
+    Epoch(i32),
+}
 
 /// Which of a member's three records there are.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +44,7 @@ pub(super) struct Seen {
 pub(super) fn group(name: &[u8], kind: GroupType, entries: &[Entry<'_>], topics: &Topics) -> Group {
     let mut group = Group { protocol_type: kind.name().into(), ..empty(name, kind) };
     let mut members: BTreeMap<&[u8], Seen> = BTreeMap::new();
-    let mut validated_topology = None;
+    let mut validated = Validated::Untold;
     for entry in entries {
         if kind_of_type(entry.key.record_type) != Some(kind) {
             let (what, at) = (entry.key.record_type.name(), entry.slot.log_offset);
@@ -42,29 +58,31 @@ pub(super) fn group(name: &[u8], kind: GroupType, entries: &[Entry<'_>], topics:
                 seen.member.log_offset = seen.member.log_offset.max(entry.slot.log_offset);
                 of_member(seen, &entry.value, topics);
             }
-            None => of_group(&mut group, entry.key, &entry.value, &mut validated_topology),
+            None => of_group(&mut group, entry.key, &entry.value, &mut validated),
         }
     }
     settle(&mut group, members);
-    group.state = state(&group, validated_topology, group.members.iter());
+    group.state = state(&group, validated, group.members.iter());
     group
 }
 
 /// What concerns the whole group.
-pub(super) fn of_group(group: &mut Group, key: &Key<'_>, value: &Value<'_>, validated_topology: &mut Option<i32>) {
+pub(super) fn of_group(group: &mut Group, key: &Key<'_>, value: &Value<'_>, validated: &mut Validated) {
     match value {
         Value::ConsumerGroupMetadata(value) => group.group_epoch = Some(value.epoch),
         Value::ShareGroupMetadata(value) => group.group_epoch = Some(value.epoch),
         Value::ShareGroupMetadata40(value) => group.group_epoch = Some(value.epoch),
         Value::StreamsGroupMetadata(value) => {
             group.group_epoch = Some(value.epoch);
-            *validated_topology = Some(value.validated_topology_epoch);
+            // From 4.2 on the configs stand in every value, so that without them none of it was written.
+            let told = value.last_assignment_configs.is_some() || value.validated_topology_epoch != -1;
+            *validated = if told { Validated::Epoch(value.validated_topology_epoch) } else { Validated::Untold };
         }
         Value::ConsumerGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
         Value::ShareGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
         Value::StreamsGroupTargetAssignmentMetadata(value) => group.assignment_epoch = Some(value.assignment_epoch),
-        Value::StreamsGroupTopology(value) => group.topology_epoch = Some(value.epoch),
-        Value::StreamsGroupTopologyNumbered18(value) => group.topology_epoch = Some(value.epoch),
+        Value::StreamsGroupTopology(value) => topology(group, value),
+        Value::StreamsGroupTopologyNumbered18(value) => topology(group, value),
         Value::ConsumerGroupRegularExpression(value) => {
             if let KeyFields::RegularExpression(key) = &key.fields {
                 group.regexes.push(Regex {
@@ -77,18 +95,24 @@ pub(super) fn of_group(group: &mut Group, key: &Key<'_>, value: &Value<'_>, vali
         Value::ShareGroupStatePartitionMetadata(value) => {
             share_topics(group, "initializing", &value.initializing_topics);
             share_topics(group, "initialized", &value.initialized_topics);
-            group.share_topics.extend(
-                value.deleting_topics.iter().map(|topic| ShareTopic {
-                    topic: by_name(topic.topic_id, topic.topic_name, &[]),
-                    state: "deleting",
-                }),
-            );
+            deleting_topics(group, &value.deleting_topics);
         }
         Value::ShareGroupStatePartitionMetadata40(value) => {
-            share_topics(group, "initialized", &value.initialized_topics)
+            share_topics(group, "initialized", &value.initialized_topics);
+            deleting_topics(group, &value.deleting_topics);
         }
         _ => {}
     }
+}
+
+fn topology(group: &mut Group, value: &StreamsGroupTopologyValue<'_>) {
+    group.topology_epoch = Some(value.epoch);
+    let mut topics = Vec::new();
+    for part in &value.subtopologies {
+        topics.extend(texts(&part.source_topics));
+        topics.extend(part.repartition_source_topics.iter().map(|topic| owned(topic.name)));
+    }
+    group.topology_topics = Some(topics);
 }
 
 fn share_topics(group: &mut Group, state: &'static str, topics: &[TopicPartitionsInfo<'_>]) {
@@ -99,7 +123,12 @@ fn share_topics(group: &mut Group, state: &'static str, topics: &[TopicPartition
     );
 }
 
-fn by_name(id: crate::schema::wire::Uuid, name: Text<'_>, partitions: &[i32]) -> TopicPartitions {
+fn deleting_topics(group: &mut Group, topics: &[ShareTopicInfo<'_>]) {
+    let topics = topics.iter().map(|topic| by_name(topic.topic_id, topic.topic_name, &[]));
+    group.share_topics.extend(topics.map(|topic| ShareTopic { topic, state: "deleting" }));
+}
+
+fn by_name(id: Uuid, name: Text<'_>, partitions: &[i32]) -> TopicPartitions {
     TopicPartitions { topic: Some(name.0.to_vec()), topic_id: Some(id), partitions: sorted(partitions.iter().copied()) }
 }
 
@@ -165,8 +194,10 @@ fn of_current(member: &mut Member, value: &Value<'_>, topics: &Topics) {
         Value::ConsumerGroupCurrentMemberAssignment(value) => {
             epochs(member, value.member_epoch, value.previous_member_epoch);
             member.state = Some(consumer_member_state(value.state));
-            member.assignment = current_topics(&value.assigned_partitions, topics);
-            member.pending_revocation = Some(current_topics(&value.partitions_pending_revocation, topics));
+            // Until it has given them up, a member has these too: so a broker answers.
+            let revoking = &value.partitions_pending_revocation;
+            member.assignment = current_topics(value.assigned_partitions.iter().chain(revoking), topics);
+            member.pending_revocation = Some(current_topics(revoking.iter(), topics));
         }
         Value::ConsumerGroupCurrentMemberAssignment37(value) => {
             epochs(member, value.member_epoch, value.previous_member_epoch);
@@ -268,8 +299,13 @@ fn assignment(topics: impl Iterator<Item = TopicPartitions>) -> Assignment {
     Assignment::Topics(topics)
 }
 
-fn current_topics(topics: &[CurrentTopicPartitions<'_>], names: &Topics) -> Assignment {
-    assignment(topics.iter().map(|topic| by_id(names, topic.topic_id, &topic.partitions)))
+/// A topic may stand among the topics more than once.
+fn current_topics<'a>(topics: impl Iterator<Item = &'a CurrentTopicPartitions<'a>>, names: &Topics) -> Assignment {
+    let mut partitions: BTreeMap<Uuid, Vec<i32>> = BTreeMap::new();
+    for topic in topics {
+        partitions.entry(topic.topic_id).or_default().extend(&topic.partitions);
+    }
+    assignment(partitions.into_iter().map(|(id, partitions)| by_id(names, id, &partitions)))
 }
 
 fn target_tasks(tasks: &[TargetTaskIds<'_>]) -> Vec<Tasks> {
@@ -318,6 +354,8 @@ fn settle(group: &mut Group, members: BTreeMap<&[u8], Seen>) {
     if group.group_epoch.is_none() {
         group.oddities.push("no record of the group itself, only of its parts".to_owned());
     }
+    group.group_epoch.get_or_insert(FIRST_EPOCH);
+    group.assignment_epoch.get_or_insert(FIRST_EPOCH);
     for seen in members.into_values() {
         let id = String::from_utf8_lossy(&seen.member.id).into_owned();
         if !seen.metadata {
@@ -330,21 +368,21 @@ fn settle(group: &mut Group, members: BTreeMap<&[u8], Seen>) {
 /// Where the group stands, by the broker's rules, with these members.
 pub(super) fn state<'m>(
     group: &Group,
-    validated_topology: Option<i32>,
+    validated: Validated,
     mut members: impl ExactSizeIterator<Item = &'m Member>,
 ) -> GroupState {
-    let (epoch, assigned) = (group.group_epoch.unwrap_or(0), group.assignment_epoch.unwrap_or(0));
-    let reconciled = |member: &Member| member.state.as_deref() == Some("STABLE") && member.epoch == Some(assigned);
+    let assigned = group.assignment_epoch;
+    let reconciled = |member: &Member| member.state.as_deref() == Some("STABLE") && member.epoch == assigned;
+    let ready = || match (group.topology_epoch, validated) {
+        (None, _) => false,
+        (Some(_), Validated::Untold) => true,
+        (Some(topology), Validated::Epoch(epoch)) => epoch == topology,
+    };
     match group.kind {
         _ if members.len() == 0 => GroupState::Empty,
         GroupType::Share => GroupState::Stable,
-        GroupType::Streams if group.topology_epoch.is_none() => GroupState::NotReady,
-        GroupType::Streams
-            if validated_topology != group.topology_epoch && validated_topology.is_some_and(|v| v >= 0) =>
-        {
-            GroupState::NotReady
-        }
-        _ if epoch > assigned => GroupState::Assigning,
+        GroupType::Streams if !ready() => GroupState::NotReady,
+        _ if group.group_epoch > assigned => GroupState::Assigning,
         _ if members.all(reconciled) => GroupState::Stable,
         _ => GroupState::Reconciling,
     }

@@ -5,7 +5,7 @@
 use crate::fault::FaultKind;
 use std::collections::BTreeMap;
 
-/// Groups are named up to this many times; damage beyond it is only counted.
+/// Groups are named up to this many times; damage beyond it puts all in doubt.
 const MOST_NAMED: usize = 100_000;
 
 /// What damage may have cost.
@@ -59,6 +59,10 @@ impl Doubts {
     pub fn lost(&mut self, group: &[u8], offset: i64, why: &str) {
         if self.groups.len() < MOST_NAMED || self.groups.contains_key(group) {
             self.groups.insert(group.to_vec(), (offset, format!("{why} at offset {offset}")));
+        } else {
+            // Not known by name any more: then it may be any group that has nothing behind this.
+            self.holes_until = self.holes_until.max(Some(offset));
+            self.hole_reason = Some(format!("{why} at offset {offset}"));
         }
     }
 

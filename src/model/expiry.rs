@@ -3,6 +3,7 @@
 //! Must not know: where groups come from.
 
 use super::view::{Group, GroupState, GroupType, Offset};
+use std::collections::BTreeSet;
 
 /// What decides about an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,23 +69,14 @@ pub struct Expiry {
     pub rule: Rule,
 }
 
-/// Decides about an offset of a group under a retention in milliseconds (`offsets.retention.minutes`). None where
-/// nothing is committed.
-pub fn expiry(group: &Group, offset: &Offset, retention: i64) -> Option<Expiry> {
-    let commit = offset.committed.as_ref()?;
-    let never = |rule| Some(Expiry { at: None, rule });
-    if !offset.pending.is_empty() {
-        return never(Rule::Pending);
-    }
-    let (base, rule) = match basis(group, &offset.topic) {
-        Basis::Never(rule) => return never(rule),
-        Basis::Since(since, rule) => (since, rule),
-        Basis::Commit(rule) => (commit.commit_timestamp, rule),
-    };
-    Some(match commit.expire_timestamp {
-        Some(at) => Expiry { at: Some(at), rule: Rule::Explicit },
-        None => Expiry { at: Some(base.saturating_add(retention)), rule },
-    })
+/// Decides about the offsets of one group.
+#[derive(Debug)]
+pub struct Expiries<'g> {
+    group: &'g Group,
+    /// In milliseconds.
+    retention: i64,
+    /// What the members subscribe to, once for all offsets; none if it cannot be known.
+    subscribed: Option<BTreeSet<&'g [u8]>>,
 }
 
 enum Basis {
@@ -93,24 +85,50 @@ enum Basis {
     Commit(Rule),
 }
 
-fn basis(group: &Group, topic: &[u8]) -> Basis {
-    if group.kind != GroupType::Classic {
-        return by_subscription(group, topic);
+impl<'g> Expiries<'g> {
+    /// Under a retention in milliseconds (`offsets.retention.minutes`).
+    pub fn of(group: &'g Group, retention: i64) -> Self {
+        Expiries { group, retention, subscribed: group.subscribed_topics() }
     }
-    match (group.state, group.protocol_type.as_slice()) {
-        (_, b"") => Basis::Commit(Rule::Simple),
-        (GroupState::Empty, _) => group
-            .state_timestamp
-            .map_or(Basis::Commit(Rule::EmptyCommit), |since| Basis::Since(since, Rule::EmptySince)),
-        (_, b"consumer") => by_subscription(group, topic),
-        _ => Basis::Never(Rule::OtherProtocol),
-    }
-}
 
-fn by_subscription(group: &Group, topic: &[u8]) -> Basis {
-    match group.subscribed_topics() {
-        None => Basis::Never(Rule::UnknownSubscription),
-        Some(topics) if topics.contains(&topic) => Basis::Never(Rule::Subscribed),
-        Some(_) => Basis::Commit(Rule::Unsubscribed),
+    /// When an offset goes. None where nothing is committed.
+    pub fn expiry(&self, offset: &Offset) -> Option<Expiry> {
+        let commit = offset.committed.as_ref()?;
+        let never = |rule| Some(Expiry { at: None, rule });
+        if !offset.pending.is_empty() {
+            return never(Rule::Pending);
+        }
+        let (base, rule) = match self.basis(&offset.topic) {
+            Basis::Never(rule) => return never(rule),
+            Basis::Since(since, rule) => (since, rule),
+            Basis::Commit(rule) => (commit.commit_timestamp, rule),
+        };
+        Some(match commit.expire_timestamp {
+            Some(at) => Expiry { at: Some(at), rule: Rule::Explicit },
+            None => Expiry { at: Some(base.saturating_add(self.retention)), rule },
+        })
+    }
+
+    fn basis(&self, topic: &[u8]) -> Basis {
+        let group = self.group;
+        if group.kind != GroupType::Classic {
+            return self.by_subscription(topic);
+        }
+        match (group.state, group.protocol_type.as_slice()) {
+            (_, b"") => Basis::Commit(Rule::Simple),
+            (GroupState::Empty, _) => group
+                .state_timestamp
+                .map_or(Basis::Commit(Rule::EmptyCommit), |since| Basis::Since(since, Rule::EmptySince)),
+            (_, b"consumer") => self.by_subscription(topic),
+            _ => Basis::Never(Rule::OtherProtocol),
+        }
+    }
+
+    fn by_subscription(&self, topic: &[u8]) -> Basis {
+        match &self.subscribed {
+            None => Basis::Never(Rule::UnknownSubscription),
+            Some(topics) if topics.contains(topic) => Basis::Never(Rule::Subscribed),
+            Some(_) => Basis::Commit(Rule::Unsubscribed),
+        }
     }
 }

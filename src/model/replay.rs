@@ -9,13 +9,12 @@ use super::doubt::Doubts;
 use super::rules::{PendingUnderTombstone, Rules};
 use super::store::{OffsetKey, Offsets, Others, Place, Slot, Values, offset_key_parts};
 use super::walk::{Step, Visitor, walk_segment};
-use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Control, Hole, Inflater, Record, Segment};
-use crate::schema::offsets::OffsetCommitValue;
-use crate::schema::{Key, KeyFields, Message, RecordType};
+use crate::schema::{Key, KeyFields};
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+use hashbrown::{HashMap, HashSet};
 use std::io;
 
 /// Commits of one producer whose transaction has not ended.
@@ -25,8 +24,52 @@ pub struct OpenTransaction {
     pub producer_epoch: i16,
     /// Offset of the first batch.
     pub first_offset: i64,
+    /// Offset of a marker that was not replayed, because its batch is damaged: the transaction may have ended there.
+    pub marker_lost: Option<i64>,
     /// The last commit of each key.
     pub commits: HashMap<OffsetKey, Slot, FixedState>,
+}
+
+/// Producers with a pending commit of one key: mostly one.
+#[derive(Debug)]
+enum Holders {
+    One(i64),
+    More(HashSet<i64, FixedState>),
+}
+
+impl Holders {
+    fn add(&mut self, producer_id: i64) {
+        match self {
+            Holders::One(one) if *one == producer_id => {}
+            Holders::One(one) => *self = Holders::More([*one, producer_id].into_iter().collect()),
+            Holders::More(all) => drop(all.insert(producer_id)),
+        }
+    }
+
+    /// Whether none is left.
+    fn remove(&mut self, producer_id: i64) -> bool {
+        match self {
+            Holders::One(one) => *one == producer_id,
+            Holders::More(all) => {
+                all.remove(&producer_id);
+                all.is_empty()
+            }
+        }
+    }
+
+    fn holds(&self, producer_id: i64) -> bool {
+        match self {
+            Holders::One(one) => *one == producer_id,
+            Holders::More(all) => all.contains(&producer_id),
+        }
+    }
+
+    fn all(&self) -> Vec<i64> {
+        match self {
+            Holders::One(one) => vec![*one],
+            Holders::More(all) => all.iter().copied().collect(),
+        }
+    }
 }
 
 /// What a partition held, by key.
@@ -40,6 +83,8 @@ pub struct State {
     pub others: Others,
     /// Transactions that have not ended, by producer id.
     pub open: HashMap<i64, OpenTransaction, FixedState>,
+    /// Who holds pending commits of a key, so that a tombstone finds them without asking every producer.
+    holders: HashMap<OffsetKey, Holders, FixedState>,
     /// What damage may have cost.
     pub doubts: Doubts,
     /// What a broker counts while it loads the partition.
@@ -134,7 +179,11 @@ impl<'f> Replay<'f> {
     }
 
     /// What came of it.
-    pub fn finish(self) -> State {
+    pub fn finish(mut self) -> State {
+        self.doubt_what_waits();
+        let State { values, offsets, others, open, .. } = &mut self.state;
+        let pending = open.values_mut().flat_map(|open| open.commits.values_mut());
+        values.gather(offsets.slots_mut().chain(others.slots_mut()).chain(pending));
         self.state
     }
 
@@ -157,7 +206,9 @@ impl<'f> Replay<'f> {
         if self.damaged {
             return self.state.doubts.lost(key.group(), record.offset, "a batch whose CRC is wrong");
         }
+        // A coordinator knows keys by their fields: what may follow them makes no other key.
         let bytes = record.key.unwrap_or_default();
+        let bytes = bytes.get(..bytes.len() - key.trailing.len()).unwrap_or(bytes);
         let Some(value) = record.value else {
             return match &key.fields {
                 KeyFields::Offset(_) => self.forget_offset(bytes),
@@ -168,7 +219,8 @@ impl<'f> Replay<'f> {
                 }
             };
         };
-        if let Err(fault) = check_value(key.record_type, value) {
+        // Checked now, so that an unreadable value does not hide the one before it.
+        if let Err(fault) = key.record_type.check_value(value) {
             return self.state.doubts.bad_value(key.group(), record.offset, &fault.kind);
         }
         let slot = Slot { log_offset: record.offset, place: self.place(segment, value) };
@@ -214,9 +266,13 @@ impl<'f> Replay<'f> {
             .entry(self.producer_id)
             .or_insert_with(|| OpenTransaction { first_offset: header.base_offset, ..OpenTransaction::default() });
         open.producer_epoch = header.producer_epoch;
-        match open.commits.insert(key, slot) {
-            Some(before) => self.state.values.release(before.place),
-            None => self.state.offsets.hold(key.prefix),
+        if let Some(before) = open.commits.insert(key, slot) {
+            return self.state.values.release(before.place);
+        }
+        self.state.offsets.hold(key.prefix);
+        match self.state.holders.entry(key) {
+            Entry::Occupied(mut holders) => holders.get_mut().add(self.producer_id),
+            Entry::Vacant(room) => drop(room.insert(Holders::One(self.producer_id))),
         }
     }
 
@@ -226,11 +282,13 @@ impl<'f> Replay<'f> {
         let key = OffsetKey { prefix, partition };
         let old = self.rules.pending_under_tombstone == PendingUnderTombstone::OwnProducerOnly;
         // Taken first: removing the last slot would forget the prefix, which the pending ones still name.
-        if self.state.offsets.is_held(prefix) {
-            let producers: Vec<i64> = match (old, self.producer_id) {
-                (false, _) => self.state.open.keys().copied().collect(),
-                (true, -1) => Vec::new(),
-                (true, own) => vec![own],
+        if self.state.offsets.is_held(prefix)
+            && let Some(holders) = self.state.holders.get(&key)
+        {
+            let producers = match (old, self.producer_id) {
+                (false, _) => holders.all(),
+                (true, own) if own != -1 && holders.holds(own) => vec![own],
+                (true, _) => Vec::new(),
             };
             producers.into_iter().for_each(|producer| self.forget_pending(producer, key));
         }
@@ -246,13 +304,26 @@ impl<'f> Replay<'f> {
         let Some(open) = self.state.open.get_mut(&producer_id) else { return };
         if let Some(before) = open.commits.remove(&key) {
             self.state.values.release(before.place);
-            self.state.offsets.let_go(key.prefix);
+            self.let_go(producer_id, key);
         }
+    }
+
+    /// Says that a producer no longer holds a pending commit of a key.
+    fn let_go(&mut self, producer_id: i64, key: OffsetKey) {
+        if let Entry::Occupied(mut holders) = self.state.holders.entry(key)
+            && holders.get_mut().remove(producer_id)
+        {
+            holders.remove();
+        }
+        self.state.offsets.let_go(key.prefix);
     }
 
     fn end_transaction(&mut self, end: End) {
         let Some(open) = self.state.open.remove(&self.producer_id) else { return };
         for (key, slot) in open.commits {
+            if let Some(lost) = open.marker_lost.filter(|lost| slot.log_offset < *lost) {
+                self.in_doubt_since(lost, key);
+            }
             let later = self.state.offsets.get(key).is_some_and(|stored| stored.log_offset >= slot.log_offset);
             if end == End::Commit && !later {
                 if let Some(before) = self.state.offsets.put(key, slot) {
@@ -261,32 +332,44 @@ impl<'f> Replay<'f> {
             } else {
                 self.state.values.release(slot.place);
             }
-            self.state.offsets.let_go(key.prefix);
+            self.let_go(self.producer_id, key);
         }
     }
+
+    /// A marker that is not replayed: how its transaction ended is not known.
+    fn marker_lost(&mut self, offset: i64) {
+        match self.state.open.get_mut(&self.producer_id) {
+            Some(open) => open.marker_lost = Some(offset),
+            // It ended nothing that was met, or its producer id is what is damaged.
+            None => self.state.doubts.hole(&FaultKind::BadControlRecord, offset),
+        }
+    }
+
+    fn in_doubt_since(&mut self, marker_lost: i64, key: OffsetKey) {
+        if let Some((group, _)) = self.state.offsets.names(key.prefix) {
+            self.state.doubts.lost(group, marker_lost, MARKER_LOST);
+        }
+    }
+
+    /// Groups whose commits wait for a marker that was lost are in doubt.
+    fn doubt_what_waits(&mut self) {
+        let mut lost = Vec::new();
+        for open in self.state.open.values() {
+            let Some(at) = open.marker_lost else { continue };
+            lost.extend(open.commits.iter().filter(|(_, slot)| slot.log_offset < at).map(|(key, _)| (at, *key)));
+        }
+        lost.into_iter().for_each(|(at, key)| self.in_doubt_since(at, key));
+    }
 }
+
+/// Why a group is in doubt whose transaction ended with a marker that is not replayed.
+const MARKER_LOST: &str = "the end of its transaction, in a batch whose CRC is wrong,";
 
 /// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Commit,
     Abort,
-}
-
-/// Whether a value can be read, so that an unreadable one does not hide the one before it.
-#[inline]
-fn check_value(record_type: RecordType, value: &[u8]) -> Result<(), Fault> {
-    if value.is_empty() {
-        return Err(FaultKind::EmptyValue.at(0));
-    }
-    let mut cursor = Cursor::new(value);
-    let version = cursor.i16()?;
-    // The commonest by far, without the detour over all shapes.
-    if record_type == RecordType::OffsetCommit && (0..=OffsetCommitValue::LAST).contains(&version) {
-        use crate::schema::wire::Field;
-        return OffsetCommitValue::decode(&mut cursor, OffsetCommitValue::layout(version)).map(|_| ());
-    }
-    record_type.decode_value(value).map(|_| ())
 }
 
 /// Shows the walk to the replay, and tells how far it is.
@@ -338,7 +421,9 @@ impl Visitor for Watched<'_, '_, '_> {
         replay.state.first_offset.get_or_insert(record.offset);
         if !batch.header().control {
             replay.data(segment, batch, record);
-        } else if !replay.damaged {
+        } else if replay.damaged {
+            replay.marker_lost(record.offset);
+        } else {
             match Control::parse(record) {
                 Ok(Control::Commit(_)) => replay.end_transaction(End::Commit),
                 Ok(Control::Abort(_)) => replay.end_transaction(End::Abort),

@@ -1,11 +1,13 @@
 //! The latest value of every key: what replay fills and the view reads.
 //!
-//! Values stay undecoded where they lie; a slot only says where. So memory grows with the live keys, not with the log.
+//! During replay, values stay undecoded where they lie; a slot only says where. At the end those that lived are gathered in
+//! one go, in the order of the log. So memory grows with the live keys, not with the log, and no value is copied twice.
 //! Must not know: in which order records are applied, and by which rules ([`super::replay`] does).
 
 use crate::log::Segment;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 /// Where a value lies.
@@ -22,6 +24,29 @@ pub enum Place {
     },
     /// Taken out of a compressed batch.
     Kept(u32),
+    /// Gathered when the replay had ended.
+    Gathered {
+        /// At which byte of what was gathered.
+        at: usize,
+        /// How many bytes.
+        len: u32,
+    },
+}
+
+/// Bytes of a segment after which its pages are let go.
+const WINDOW: u64 = 4 << 20;
+
+impl Place {
+    /// The bytes in a segment's.
+    fn within(self, bytes: &[u8]) -> Option<&[u8]> {
+        match self {
+            Place::InSegment { position, len, .. } => {
+                let from = usize::try_from(position).ok()?;
+                bytes.get(from..from.checked_add(len as usize)?)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The latest value of a key.
@@ -36,6 +61,7 @@ pub struct Slot {
 /// The segments that slots point into, and the values that were taken out of compressed batches.
 #[derive(Debug, Default)]
 pub struct Values {
+    gathered: Vec<u8>,
     segments: Vec<Segment>,
     kept: Vec<Box<[u8]>>,
     free: Vec<u32>,
@@ -58,14 +84,53 @@ impl Values {
         self.segments.get(number as usize)
     }
 
+    /// All of them, in order.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
     /// The bytes of a value; none if its file was cut meanwhile.
     pub fn get(&self, place: Place) -> Option<&[u8]> {
         match place {
-            Place::InSegment { segment, position, len } => {
-                let from = usize::try_from(position).ok()?;
-                self.segments.get(segment as usize)?.bytes().get(from..from + len as usize)
-            }
+            Place::InSegment { segment, .. } => place.within(self.segments.get(segment as usize)?.bytes()),
             Place::Kept(number) => self.kept.get(number as usize).map(AsRef::as_ref),
+            Place::Gathered { at, len } => self.gathered.get(at..at + len as usize),
+        }
+    }
+
+    /// Copies the values of these slots out of their segments, in the order of the log, and lets the pages go: a look at
+    /// each value where it lies would call in most of the log again, and keep it.
+    pub fn gather<'s>(&mut self, slots: impl Iterator<Item = &'s mut Slot>) {
+        let mut slots: Vec<_> = slots
+            .filter_map(|slot| match slot.place {
+                Place::InSegment { segment, position, .. } => Some(((segment, position), slot)),
+                _ => None,
+            })
+            .collect();
+        slots.sort_unstable_by_key(|(place, _)| *place);
+        let mut behind = (0, 0);
+        for ((segment, position), slot) in slots {
+            let at = self.gathered.len();
+            // A value whose file was cut meanwhile stays empty, which reads as unreadable.
+            let value =
+                self.segments.get(segment as usize).and_then(|it| slot.place.within(it.bytes())).unwrap_or_default();
+            self.gathered.extend_from_slice(value);
+            slot.place = Place::Gathered { at, len: value.len() as u32 };
+            if behind.0 != segment || position > behind.1 + WINDOW {
+                self.let_go(behind);
+                behind = (segment, position);
+            }
+        }
+        self.let_go(behind);
+        self.gathered.shrink_to_fit();
+    }
+
+    /// Lets go of the pages of a window, and of what was called in around it.
+    fn let_go(&self, (segment, from): (u32, u64)) {
+        if let Some(segment) = self.segments.get(segment as usize) {
+            let from = from.saturating_sub(WINDOW) as usize;
+            let to = (from + 3 * WINDOW as usize).min(segment.bytes().len());
+            segment.release(from..to);
         }
     }
 
@@ -111,8 +176,6 @@ pub struct Offsets {
     free: Vec<u32>,
     /// The prefix that was looked up last: a batch mostly stays with one.
     last: u32,
-    /// Partitions that do not fit a prefix's run of slots.
-    sparse: HashMap<OffsetKey, Slot, FixedState>,
 }
 
 /// A group and a topic.
@@ -122,10 +185,27 @@ struct Prefix {
     bytes: Box<[u8]>,
     /// By partition.
     slots: Vec<Option<Slot>>,
-    /// How many slots are taken, here and in `sparse`.
+    /// Partitions that do not fit the run of slots; none of them is below its length.
+    sparse: BTreeMap<i32, Slot>,
+    /// How many slots are taken, of both kinds.
     live: u32,
     /// How many pending commits name it: it must not go while one does.
     pending: u32,
+}
+
+impl Prefix {
+    /// Makes the run of slots longer. What stood apart and now falls into it moves there.
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        let from = self.slots.len();
+        self.slots.resize(len, None);
+        if self.sparse.is_empty() {
+            return;
+        }
+        for (i, room) in self.slots.iter_mut().enumerate().skip(from) {
+            *room = self.sparse.remove(&(i as i32));
+        }
+    }
 }
 
 /// Partitions up to this number stand in a run, whatever it costs.
@@ -134,14 +214,7 @@ const DENSE: usize = 64;
 impl Default for Offsets {
     fn default() -> Self {
         let hasher = FixedState::default();
-        Offsets {
-            hasher,
-            by_bytes: HashTable::new(),
-            prefixes: Vec::new(),
-            free: Vec::new(),
-            last: u32::MAX,
-            sparse: HashMap::with_hasher(hasher),
-        }
+        Offsets { hasher, by_bytes: HashTable::new(), prefixes: Vec::new(), free: Vec::new(), last: u32::MAX }
     }
 }
 
@@ -191,8 +264,7 @@ impl Offsets {
         let prefix = self.prefixes.get(key.prefix as usize)?;
         match usize::try_from(key.partition).ok().and_then(|i| prefix.slots.get(i)) {
             Some(slot) => *slot,
-            None if self.sparse.is_empty() => None,
-            None => self.sparse.get(&key).copied(),
+            None => prefix.sparse.get(&key.partition).copied(),
         }
     }
 
@@ -202,12 +274,12 @@ impl Offsets {
         let prefix = self.prefixes.get_mut(key.prefix as usize)?;
         let i = usize::try_from(key.partition).unwrap_or(usize::MAX);
         // A run grows only as far as the slots in it bear out, so that a wild partition number costs nothing.
-        if i >= prefix.slots.len() && i < DENSE.max(4 * prefix.live as usize) && !self.sparse.contains_key(&key) {
-            prefix.slots.resize(i + 1, None);
+        if i >= prefix.slots.len() && i < DENSE.max(4 * prefix.live as usize) {
+            prefix.grow(i + 1);
         }
         let before = match prefix.slots.get_mut(i) {
             Some(room) => room.replace(slot),
-            None => self.sparse.insert(key, slot),
+            None => prefix.sparse.insert(key.partition, slot),
         };
         prefix.live += u32::from(before.is_none());
         before
@@ -219,7 +291,7 @@ impl Offsets {
         let i = usize::try_from(key.partition).unwrap_or(usize::MAX);
         let before = match prefix.slots.get_mut(i) {
             Some(room) => room.take(),
-            None => self.sparse.remove(&key),
+            None => prefix.sparse.remove(&key.partition),
         };
         prefix.live -= u32::from(before.is_some());
         self.drop_if_unused(key.prefix);
@@ -261,6 +333,11 @@ impl Offsets {
         }
     }
 
+    /// Every slot that is taken.
+    pub fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
+        self.prefixes.iter_mut().flat_map(|prefix| prefix.slots.iter_mut().flatten().chain(prefix.sparse.values_mut()))
+    }
+
     /// Every prefix that is there: its number and its group and topic.
     pub fn prefixes(&self) -> impl Iterator<Item = (u32, &[u8], &[u8])> {
         self.by_bytes.iter().filter_map(|number| {
@@ -270,17 +347,12 @@ impl Offsets {
     }
 
     /// The slots of a prefix, by partition.
-    pub fn slots(&self, prefix: u32) -> Vec<(i32, Slot)> {
-        let Some(found) = self.prefixes.get(prefix as usize) else { return Vec::new() };
-        let dense = found.slots.iter().enumerate().filter_map(|(i, slot)| slot.map(|slot| (i as i32, slot)));
-        let mut slots: Vec<_> = dense.collect();
-        // Most prefixes have all their slots in the run, and the sparse ones need not be searched.
-        if slots.len() < found.live as usize {
-            let sparse = self.sparse.iter().filter(|(key, _)| key.prefix == prefix);
-            slots.extend(sparse.map(|(key, slot)| (key.partition, *slot)));
-            slots.sort_unstable_by_key(|(partition, _)| *partition);
-        }
-        slots
+    pub fn slots(&self, prefix: u32) -> impl Iterator<Item = (i32, Slot)> {
+        self.prefixes.get(prefix as usize).into_iter().flat_map(|found| {
+            let sparse = |from, to| found.sparse.range(from..=to).map(|(partition, slot)| (*partition, *slot));
+            let run = found.slots.iter().enumerate().filter_map(|(i, slot)| slot.map(|slot| (i as i32, slot)));
+            sparse(i32::MIN, -1).chain(run).chain(sparse(0, i32::MAX))
+        })
     }
 
     /// Group and topic of a prefix.
@@ -324,8 +396,45 @@ impl Others {
         self.slots.remove(key)
     }
 
+    /// Every slot.
+    pub fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
+        self.slots.values_mut()
+    }
+
     /// Every key and its slot, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Slot)> {
         self.slots.iter().map(|(key, slot)| (&**key, *slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(log_offset: i64) -> Slot {
+        Slot { log_offset, place: Place::Kept(0) }
+    }
+
+    #[test]
+    fn a_run_that_grows_takes_in_what_stood_apart() {
+        let mut offsets = Offsets::default();
+        let prefix = offsets.prefix(b"\0\x01g\0\x01t");
+        let key = |partition| OffsetKey { prefix, partition };
+        for apart in [100, -1, i32::MAX] {
+            assert_eq!(offsets.put(key(apart), slot(i64::from(apart))), None);
+        }
+        for partition in 0..40 {
+            offsets.put(key(partition), slot(i64::from(partition)));
+        }
+        // 43 slots bear out a run up to 171, which covers 100.
+        offsets.put(key(101), slot(101));
+        assert_eq!(offsets.get(key(100)), Some(slot(100)));
+        assert_eq!(offsets.put(key(100), slot(7)), Some(slot(100)));
+        let partitions: Vec<_> = offsets.slots(prefix).map(|(partition, _)| partition).collect();
+        assert_eq!(partitions, [-1].into_iter().chain(0..40).chain([100, 101, i32::MAX]).collect::<Vec<_>>());
+        for partition in partitions {
+            assert!(offsets.remove(key(partition)).is_some(), "{partition}");
+        }
+        assert_eq!(offsets.prefixes().count(), 0);
     }
 }

@@ -42,6 +42,11 @@ impl Topics {
         }
     }
 
+    /// Learns all that another knows.
+    pub fn learn_all(&mut self, other: &Topics) {
+        other.names.iter().for_each(|(id, name)| self.learn(*id, name));
+    }
+
     /// Learns from a log dir: `partition.metadata` of every partition in it, and the cluster's metadata log.
     pub fn learn_from_log_dir(&mut self, log_dir: &Path) {
         let Ok(entries) = std::fs::read_dir(log_dir) else { return };

@@ -5,6 +5,7 @@
 
 use super::topics::Topics;
 use crate::schema::wire::Uuid;
+use std::collections::BTreeSet;
 
 /// Which protocol a group lives by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +99,8 @@ pub struct Group {
     pub regexes: Vec<Regex>,
     /// Where the share partitions stand.
     pub share_topics: Vec<ShareTopic>,
+    /// The topics that a streams group's topology reads, by name; none if there is no topology.
+    pub topology_topics: Option<Vec<Vec<u8>>>,
     /// The least and greatest log offset of the records that all this comes from.
     pub log_offsets: (i64, i64),
     /// Why it may be older than the log once said, if damage may have cost something.
@@ -135,7 +138,7 @@ pub struct Member {
     pub rebalance_timeout_ms: Option<i32>,
     /// In milliseconds.
     pub session_timeout_ms: Option<i32>,
-    /// What it has.
+    /// What it has; in a consumer group also what it is to give up and has not given up yet, as a broker answers.
     pub assignment: Assignment,
     /// What it is to have; none in a classic group.
     pub target: Option<Assignment>,
@@ -290,18 +293,23 @@ impl Group {
         self.offsets.iter().filter_map(|offset| Some(offset.committed.as_ref()?.commit_timestamp)).max()
     }
 
-    /// The topics that its members subscribe to; none if a classic member's subscription cannot be read.
-    pub fn subscribed_topics(&self) -> Option<Vec<&[u8]>> {
-        let mut topics = Vec::new();
+    /// The topics that its members subscribe to; none if they cannot be known: a classic member's subscription that
+    /// cannot be read, a streams group without topology.
+    pub fn subscribed_topics(&self) -> Option<BTreeSet<&[u8]>> {
+        if self.members.is_empty() {
+            return Some(BTreeSet::new());
+        }
+        if self.kind == GroupType::Streams {
+            return Some(self.topology_topics.as_ref()?.iter().map(Vec::as_slice).collect());
+        }
+        let mut topics = BTreeSet::new();
+        let mut expressions = BTreeSet::new();
         for member in &self.members {
             topics.extend(member.subscribed_topics.as_ref()?.iter().map(Vec::as_slice));
-            if let Some(expression) = &member.subscribed_regex {
-                let resolved = self.regexes.iter().filter(|regex| regex.expression == *expression);
-                topics.extend(resolved.flat_map(|regex| regex.topics.iter().map(Vec::as_slice)));
-            }
+            expressions.extend(member.subscribed_regex.as_deref());
         }
-        topics.sort_unstable();
-        topics.dedup();
+        let resolved = self.regexes.iter().filter(|regex| expressions.contains(regex.expression.as_slice()));
+        topics.extend(resolved.flat_map(|regex| regex.topics.iter().map(Vec::as_slice)));
         Some(topics)
     }
 

@@ -124,7 +124,6 @@ macro_rules! structure {
             }
 
             fn json(&self, json: &mut $crate::json::Json, layout: $crate::schema::wire::Layout) {
-                json.raw("{");
                 let mut first = true;
                 $(
                     let shown = $crate::schema::define::if_untagged!([$($tag)?] { true } else {
@@ -135,8 +134,33 @@ macro_rules! structure {
                         self.$field.json(json, layout);
                     }
                 )*
+                $crate::schema::define::json_open_if(json, first);
                 $crate::schema::define::json_unknown_tags(json, &self.unknown_tags);
                 json.raw("}");
+            }
+
+            #[inline]
+            fn check(
+                cursor: &mut $crate::bytes::Cursor<'a>,
+                layout: $crate::schema::wire::Layout,
+            ) -> Result<(), $crate::fault::Fault> {
+                $( $crate::schema::define::if_untagged!([$($tag)?] {
+                    if $crate::schema::define::in_versions!(layout.version, $($versions)+) {
+                        <$type as $crate::schema::wire::Field>::check(cursor, layout)?;
+                    }
+                } else {}); )*
+                if layout.flexible {
+                    $crate::schema::wire::decode_tags(cursor, |tag, inside| {
+                        $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
+                            if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
+                                <$type as $crate::schema::wire::Field>::decode_tagged(inside, layout)?;
+                                return Ok(true);
+                            }
+                        }); )*
+                        Ok(false)
+                    })?;
+                }
+                Ok(())
             }
 
             // Tagged fields stand behind the others in every declaration, as they do on the wire.
@@ -145,12 +169,16 @@ macro_rules! structure {
                 layout: $crate::schema::wire::Layout,
                 json: &mut $crate::json::Json,
             ) -> Result<(), $crate::fault::Fault> {
-                json.raw("{");
                 let mut first = true;
                 $( $crate::schema::define::if_untagged!([$($tag)?] {
                     if $crate::schema::define::in_versions!(layout.version, $($versions)+) {
-                        $crate::schema::define::json_field_name!(json, first, $field);
-                        <$type as $crate::schema::wire::Field>::transcode(cursor, layout, json)?;
+                        <$type as $crate::schema::wire::Field>::transcode_named(
+                            [$crate::schema::define::json_key!(b'{', $field), $crate::schema::define::json_key!(b',', $field)],
+                            std::mem::take(&mut first),
+                            cursor,
+                            layout,
+                            json,
+                        )?;
                     }
                 } else {}); )*
                 if layout.flexible {
@@ -173,8 +201,10 @@ macro_rules! structure {
                             $crate::schema::wire::Field::json(&$field, json, layout);
                         }
                     }); )*
+                    $crate::schema::define::json_open_if(json, std::mem::take(&mut first));
                     $crate::schema::define::json_unknown_tags(json, &unknown_tags);
                 }
+                $crate::schema::define::json_open_if(json, first);
                 json.raw("}");
                 Ok(())
             }
@@ -223,6 +253,12 @@ macro_rules! structure {
             fn encode_present(&self, out: &mut Vec<u8>, layout: $crate::schema::wire::Layout) {
                 out.push(1);
                 $crate::schema::wire::Field::encode(self, out, layout);
+            }
+            fn check_nullable(
+                cursor: &mut $crate::bytes::Cursor<'a>,
+                layout: $crate::schema::wire::Layout,
+            ) -> Result<(), $crate::fault::Fault> {
+                if cursor.i8()? < 0 { Ok(()) } else { <Self as $crate::schema::wire::Field>::check(cursor, layout) }
             }
             fn transcode_nullable(
                 cursor: &mut $crate::bytes::Cursor<'a>,
@@ -312,13 +348,13 @@ macro_rules! until {
     };
 }
 
-/// Writes a field's name, behind a comma unless it is the first.
+/// Writes a field's name, behind a comma, or behind the bracket that opens the object if it is the first.
 macro_rules! json_field_name {
     ($json:ident, $first:ident, $field:ident) => {
         if std::mem::replace(&mut $first, false) {
-            $json.raw(const { $crate::schema::define::json_key!($field).split_at(1).1 });
+            $json.raw($crate::schema::define::json_key!(b'{', $field));
         } else {
-            $json.raw($crate::schema::define::json_key!($field));
+            $json.raw($crate::schema::define::json_key!(b',', $field));
         }
     };
 }
@@ -326,16 +362,17 @@ macro_rules! json_field_name {
 /// `topic_id` as `topicId`.
 macro_rules! json_name {
     ($field:ident) => {{
-        const KEY: &str = $crate::schema::define::json_key!($field);
+        const KEY: &str = $crate::schema::define::json_key!(b',', $field);
         $crate::schema::define::without_quotes(KEY)
     }};
 }
 
 /// `topic_id` as `,"topicId":`, made when the program is compiled.
 macro_rules! json_key {
-    ($field:ident) => {{
+    ($before:literal, $field:ident) => {{
         const SNAKE: &str = stringify!($field);
-        const KEY: [u8; $crate::schema::define::camel_key_len(SNAKE)] = $crate::schema::define::camel_key(SNAKE);
+        const KEY: [u8; $crate::schema::define::camel_key_len(SNAKE)] =
+            $crate::schema::define::camel_key($before, SNAKE);
         const TEXT: &str = match std::str::from_utf8(&KEY) {
             Ok(text) => text,
             Err(_) => "",
@@ -365,11 +402,11 @@ pub(crate) const fn camel_key_len(snake: &str) -> usize {
     len
 }
 
-/// `,"camelCase":` for a snake case name. A name that did not fit would not compile.
-pub(crate) const fn camel_key<const N: usize>(snake: &str) -> [u8; N] {
+/// `,"camelCase":` for a snake case name, or with something else before it. A name that did not fit would not compile.
+pub(crate) const fn camel_key<const N: usize>(before: u8, snake: &str) -> [u8; N] {
     let bytes = snake.as_bytes();
     let mut key = [b'"'; N];
-    key[0] = b',';
+    key[0] = before;
     let (mut from, mut to) = (0, 2);
     while from < bytes.len() {
         if bytes[from] == b'_' {
@@ -383,6 +420,14 @@ pub(crate) const fn camel_key<const N: usize>(snake: &str) -> [u8; N] {
     }
     key[N - 1] = b':';
     key
+}
+
+/// Opens an object that is to be closed without a field.
+#[inline]
+pub(crate) fn json_open_if(json: &mut Json, first: bool) {
+    if first {
+        json.raw("{");
+    }
 }
 
 /// `,"name":` as `name`.

@@ -75,3 +75,12 @@ fn transcode_body<'a, M: Message<'a>>(
     M::transcode(cursor, M::layout(version), json)?;
     Ok(cursor.rest())
 }
+
+/// As [`decode_body`], but makes nothing.
+#[inline]
+fn check_body<'a, M: Message<'a>>(cursor: &mut Cursor<'a>, version: i16) -> Result<(), Fault> {
+    if !(M::FIRST..=M::LAST).contains(&version) {
+        return Err(FaultKind::UnknownVersion(version).at(0));
+    }
+    M::check(cursor, M::layout(version))
+}

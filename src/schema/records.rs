@@ -10,7 +10,7 @@ use super::offsets::*;
 use super::preview::*;
 use super::share::*;
 use super::streams::*;
-use super::{Message, decode_body, transcode_body};
+use super::{Message, check_body, decode_body, transcode_body};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 use crate::json::Json;
@@ -62,11 +62,11 @@ macro_rules! records {
 
             /// Tries the shapes in turn: the first that takes every byte, else the newest that fits at all.
             #[inline]
-            fn decode_shapes<'a>(self, cursor: &Cursor<'a>, version: i16) -> Result<VersionedValue<'a>, Fault> {
+            fn decode_shapes<'a>(self, bytes: &'a [u8], version: i16) -> Result<VersionedValue<'a>, Fault> {
                 match self { $(RecordType::$type => {
                     let mut best: Option<Result<VersionedValue<'a>, Fault>> = None;
                     $(
-                        match decode_body::<$shape<'a>>(&mut cursor.clone(), version) {
+                        match decode_body::<$shape<'a>>(&mut behind_version(bytes), version) {
                             Ok((data, trailing)) => {
                                 let found = VersionedValue { version, whose: whose!($($whose)?), data: Value::$variant(data.into()), trailing };
                                 if trailing.is_empty() {
@@ -88,23 +88,45 @@ macro_rules! records {
             #[inline]
             fn transcode_shapes<'a>(
                 self,
-                cursor: &Cursor<'a>,
+                bytes: &'a [u8],
                 version: i16,
                 json: &mut Json,
             ) -> Result<Transcoded<'a>, Fault> {
                 let start = json.bytes().len();
                 match self { $(RecordType::$type => {
                     $(
-                        match transcode_body::<$shape<'a>>(&mut cursor.clone(), version, json) {
+                        match transcode_body::<$shape<'a>>(&mut behind_version(bytes), version, json) {
                             Ok([]) => return Ok(Transcoded { version, whose: whose!($($whose)?), trailing: &[] }),
                             _ => json.truncate(start),
                         }
                     )+
                 })+ }
-                // No shape fits to the last byte, which is rare: the slow way says what fits best.
-                let value = self.decode_shapes(cursor, version)?;
+                self.transcode_best(bytes, version, json)
+            }
+
+            /// No shape fits to the last byte, which is rare: the slow way says what fits best.
+            #[cold]
+            #[inline(never)]
+            fn transcode_best<'a>(self, bytes: &'a [u8], version: i16, json: &mut Json) -> Result<Transcoded<'a>, Fault> {
+                let value = self.decode_shapes(bytes, version)?;
                 value.data.json(json, version);
                 Ok(Transcoded { version, whose: value.whose, trailing: value.trailing })
+            }
+
+            /// Whether some shape fits, as `decode_shapes` would say.
+            #[inline]
+            fn check_shapes(self, cursor: &Cursor<'_>, version: i16) -> Result<(), Fault> {
+                let mut first = None;
+                match self { $(RecordType::$type => {
+                    $(
+                        match check_body::<$shape<'_>>(&mut cursor.clone(), version) {
+                            Ok(()) => return Ok(()),
+                            Err(fault) if first.is_none() => first = Some(fault),
+                            Err(_) => {}
+                        }
+                    )+
+                })+ }
+                Err(first.unwrap_or_else(|| FaultKind::UnknownVersion(version).at(0)))
             }
 
             /// Makes up a value of each version of each shape.
@@ -149,6 +171,15 @@ macro_rules! records {
             }
         }
     };
+}
+
+/// A cursor at a value's first field. Made anew for each shape: a copy of one would go through memory.
+#[inline(always)]
+fn behind_version(bytes: &[u8]) -> Cursor<'_> {
+    let mut cursor = Cursor::new(bytes);
+    // Whoever asks has read the version.
+    let _ = cursor.i16();
+    cursor
 }
 
 /// How a shape is held in [`Value`]: in a box, so that the enum stays as small as its commonest case, which is flat.
@@ -254,9 +285,18 @@ impl RecordType {
         if bytes.is_empty() {
             return Err(FaultKind::EmptyValue.at(0));
         }
+        self.decode_shapes(bytes, Cursor::new(bytes).i16()?)
+    }
+
+    /// Whether a value can be read: fails exactly where [`Self::decode_value`] does, and makes nothing.
+    #[inline]
+    pub fn check_value(self, bytes: &[u8]) -> Result<(), Fault> {
+        if bytes.is_empty() {
+            return Err(FaultKind::EmptyValue.at(0));
+        }
         let mut cursor = Cursor::new(bytes);
         let version = cursor.i16()?;
-        self.decode_shapes(&cursor, version)
+        self.check_shapes(&cursor, version)
     }
 
     /// Shows a value's fields as Kafka's JSON does, without making it: what [`Self::decode_value`] and [`Value::json`]
@@ -266,9 +306,7 @@ impl RecordType {
         if bytes.is_empty() {
             return Err(FaultKind::EmptyValue.at(0));
         }
-        let mut cursor = Cursor::new(bytes);
-        let version = cursor.i16()?;
-        self.transcode_shapes(&cursor, version, json)
+        self.transcode_shapes(bytes, Cursor::new(bytes).i16()?, json)
     }
 }
 

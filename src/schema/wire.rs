@@ -28,12 +28,33 @@ pub trait Field<'a>: Sized + PartialEq {
     fn encode(&self, out: &mut Vec<u8>, layout: Layout);
     /// Shows one as Kafka's JSON does.
     fn json(&self, json: &mut Json, layout: Layout);
+    /// Reads past one, with every check that [`Field::decode`] makes, without making it: the hot path of replay.
+    #[inline]
+    fn check(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
+        Self::decode(cursor, layout).map(|_| ())
+    }
     /// Reads one and shows it at once, without making it: the hot path of `dump`. Shows what [`Field::decode`] and
     /// [`Field::json`] together would; what was shown before a fault is for the caller to take back.
     #[inline]
     fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
         Self::decode(cursor, layout)?.json(json, layout);
         Ok(())
+    }
+    /// As [`Field::transcode`], behind the field's name: the first of two if it is the object's first field.
+    #[inline(always)]
+    fn transcode_named(
+        names: [&'static str; 2],
+        first: bool,
+        cursor: &mut Cursor<'a>,
+        layout: Layout,
+        json: &mut Json,
+    ) -> Result<(), Fault> {
+        if first {
+            json.raw(names[0])
+        } else {
+            json.raw(names[1])
+        }
+        Self::transcode(cursor, layout, json)
     }
     /// Makes one up.
     fn sample(sampler: &mut Sampler, layout: Layout) -> Self;
@@ -63,6 +84,11 @@ pub trait Nullable<'a>: Field<'a> {
     /// Writes one where null could stand.
     fn encode_present(&self, out: &mut Vec<u8>, layout: Layout) {
         self.encode(out, layout);
+    }
+    /// Reads past one or null.
+    #[inline]
+    fn check_nullable(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
+        Self::decode_nullable(cursor, layout).map(|_| ())
     }
     /// Reads one or null, and shows it.
     fn transcode_nullable(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
@@ -100,6 +126,18 @@ macro_rules! integers {
             #[inline]
             fn json(&self, json: &mut Json, _: Layout) {
                 json.int(*self);
+            }
+            #[inline(always)]
+            fn transcode_named(
+                names: [&'static str; 2],
+                first: bool,
+                cursor: &mut Cursor<'a>,
+                _: Layout,
+                json: &mut Json,
+            ) -> Result<(), Fault> {
+                let n = cursor.$type()?;
+                if first { json.raw_int(names[0], n) } else { json.raw_int(names[1], n) }
+                Ok(())
             }
             fn sample(sampler: &mut Sampler, _: Layout) -> Self {
                 sampler.bits() as $type
@@ -164,7 +202,8 @@ impl<'a> Field<'a> for Text<'a> {
     fn absent() -> Self {
         Text(b"")
     }
-    #[inline]
+    // As below.
+    #[inline(always)]
     fn decode(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
         let value = Self::decode_nullable(cursor, layout)?;
         not_null(cursor, value)
@@ -181,6 +220,12 @@ impl<'a> Field<'a> for Text<'a> {
     fn json(&self, json: &mut Json, _: Layout) {
         json.string(self.0);
     }
+    #[inline(always)]
+    fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
+        let text = Self::decode(cursor, layout)?;
+        json.string(text.0);
+        Ok(())
+    }
     fn sample(sampler: &mut Sampler, _: Layout) -> Self {
         Text(sampler.text().as_bytes())
     }
@@ -190,7 +235,8 @@ impl<'a> Field<'a> for Text<'a> {
 }
 
 impl<'a> Nullable<'a> for Text<'a> {
-    #[inline]
+    // Called, it would hand its result over in memory.
+    #[inline(always)]
     fn decode_nullable(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Option<Self>, Fault> {
         match length(cursor, layout, short_length)? {
             Some(n) => cursor.take(n).map(|bytes| Some(Text(bytes))),
@@ -271,6 +317,10 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
         }
         json.close(b']');
     }
+    fn check(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
+        let n = length(cursor, layout, long_length)?;
+        (0..not_null(cursor, n)?).try_for_each(|_| T::check(cursor, layout))
+    }
     fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
         let n = length(cursor, layout, long_length)?;
         let n = not_null(cursor, n)?;
@@ -298,6 +348,10 @@ fn items<'a, T: Field<'a>>(n: usize, cursor: &mut Cursor<'a>, layout: Layout, js
 }
 
 impl<'a, T: Field<'a>> Nullable<'a> for Vec<T> {
+    fn check_nullable(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
+        let n = length(cursor, layout, long_length)?;
+        (0..n.unwrap_or(0)).try_for_each(|_| T::check(cursor, layout))
+    }
     fn transcode_nullable(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
         match length(cursor, layout, long_length)? {
             Some(n) => items::<T>(n, cursor, layout, json),
@@ -345,6 +399,10 @@ impl<'a, T: Nullable<'a>> Field<'a> for Option<T> {
             Some(value) => value.json(json, layout),
             None => json.raw("null"),
         }
+    }
+    #[inline]
+    fn check(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
+        T::check_nullable(cursor, layout)
     }
     #[inline]
     fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {

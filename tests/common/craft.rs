@@ -1,165 +1,160 @@
-//! Crafted logs: batches of magic 2 with records of our own making.
+//! A partition made by hand, where no real log has the case: transactional commits and tombstones that meet.
 
-use grouplog::bytes::put_varlong;
-use grouplog::schema::classic::{GroupMetadataKey, GroupMetadataValue, MemberMetadata};
-use grouplog::schema::offsets::{OffsetCommitKey, OffsetCommitValue};
-use grouplog::schema::wire::{Blob, Text};
-use grouplog::schema::{Key, KeyFields, RecordType, Value, VersionedValue};
-use std::path::PathBuf;
+use grouplog::model::partitioner::partition_of;
+use std::path::Path;
 
-/// A partition in the making.
-#[derive(Default)]
-pub struct Craft {
+/// Plain records have no producer.
+pub const PLAIN: i64 = -1;
+
+/// How a transaction ends.
+#[derive(Clone, Copy)]
+pub enum Marker {
+    Abort = 0,
+    Commit = 1,
+}
+
+/// A partition that grows batch by batch, each of one record.
+pub struct Partition {
     bytes: Vec<u8>,
-    next: i64,
+    next_offset: i64,
+    /// The next sequence number by producer.
+    sequences: std::collections::BTreeMap<i64, i32>,
 }
 
-/// A batch in the making.
-pub struct Batch {
-    time: i64,
-    records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    damaged: bool,
-}
+/// When everything was written.
+const TIME: i64 = 1_795_000_000_000;
+const TRANSACTIONAL: i16 = 0x10;
+const CONTROL: i16 = 0x20;
 
-impl Batch {
-    /// Whose records all have this time.
-    pub fn at(time: i64) -> Self {
-        Batch { time, records: Vec::new(), damaged: false }
-    }
-
-    /// Its CRC will be wrong.
-    pub fn damaged(mut self) -> Self {
-        self.damaged = true;
-        self
-    }
-
-    fn put(mut self, record_type: RecordType, fields: KeyFields<'_>, value: Option<(i16, Value<'_>)>) -> Self {
-        let mut key = Vec::new();
-        Key { record_type, fields, trailing: &[] }.encode(&mut key);
-        let value = value.map(|(version, data)| {
-            let mut bytes = Vec::new();
-            VersionedValue { version, whose: None, data, trailing: &[] }.encode(&mut bytes);
-            bytes
-        });
-        self.records.push((key, value));
-        self
-    }
-
-    /// Commits an offset, at the batch's time.
-    pub fn commit(self, group: &str, topic: &str, partition: i32, offset: i64) -> Self {
-        let value = OffsetCommitValue {
-            offset,
-            leader_epoch: -1,
-            metadata: Text(b""),
-            commit_timestamp: self.time,
-            expire_timestamp: -1,
-            topic_id: Default::default(),
-            unknown_tags: Default::default(),
-        };
-        self.put(RecordType::OffsetCommit, offset_key(group, topic, partition), Some((3, Value::OffsetCommit(value))))
-    }
-
-    /// Removes an offset.
-    pub fn forget(self, group: &str, topic: &str, partition: i32) -> Self {
-        self.put(RecordType::OffsetCommit, offset_key(group, topic, partition), None)
-    }
-
-    /// A classic group with these members, who have nothing.
-    pub fn classic(self, group: &str, generation: i32, members: &[&str]) -> Self {
-        let clients: Vec<_> = members.iter().map(|id| format!("client-{id}")).collect();
-        let members = members.iter().zip(&clients).map(|(id, client)| member(id, None, client)).collect();
-        self.classic_of(group, generation, members)
-    }
-
-    /// A classic group with one static member.
-    pub fn classic_static(self, group: &str, generation: i32, id: &str, instance: &str) -> Self {
-        self.classic_of(group, generation, vec![member(id, Some(instance), "client")])
-    }
-
-    fn classic_of(self, group: &str, generation: i32, members: Vec<MemberMetadata<'_>>) -> Self {
-        let value = GroupMetadataValue {
-            protocol_type: Text(b"consumer"),
-            generation,
-            protocol: (!members.is_empty()).then_some(Text(b"range")),
-            leader: members.first().map(|first| first.member_id),
-            current_state_timestamp: self.time,
-            members,
-            unknown_tags: Default::default(),
-        };
-        self.put(RecordType::GroupMetadata, group_key(group), Some((3, Value::GroupMetadata(Box::new(value)))))
-    }
-
-    /// Deletes a classic group.
-    pub fn delete_classic(self, group: &str) -> Self {
-        self.put(RecordType::GroupMetadata, group_key(group), None)
-    }
-}
-
-fn member<'a>(id: &'a str, instance: Option<&'a str>, client: &'a str) -> MemberMetadata<'a> {
-    MemberMetadata {
-        member_id: Text(id.as_bytes()),
-        group_instance_id: instance.map(|it| Text(it.as_bytes())),
-        client_id: Text(client.as_bytes()),
-        client_host: Text(b"/127.0.0.1"),
-        rebalance_timeout: 300_000,
-        session_timeout: 45_000,
-        subscription: Blob(b""),
-        assignment: Blob(b""),
-        unknown_tags: Default::default(),
-    }
-}
-
-fn group_key(group: &str) -> KeyFields<'_> {
-    KeyFields::Classic(GroupMetadataKey { group: Text(group.as_bytes()), unknown_tags: Default::default() })
-}
-
-fn offset_key<'a>(group: &'a str, topic: &'a str, partition: i32) -> KeyFields<'a> {
-    let (group, topic) = (Text(group.as_bytes()), Text(topic.as_bytes()));
-    KeyFields::Offset(OffsetCommitKey { group, topic, partition, unknown_tags: Default::default() })
-}
-
-impl Craft {
-    /// Nothing yet.
+impl Partition {
     pub fn new() -> Self {
-        Craft::default()
+        Partition { bytes: Vec::new(), next_offset: 0, sequences: Default::default() }
     }
 
-    /// Appends a batch.
-    pub fn batch(&mut self, batch: Batch) {
-        let mut body = Vec::new();
-        for (i, (key, value)) in batch.records.iter().enumerate() {
-            let mut fields = vec![0, 0];
-            put_varlong(&mut fields, i as i64);
-            put_varlong(&mut fields, key.len() as i64);
-            fields.extend_from_slice(key);
-            put_varlong(&mut fields, value.as_ref().map_or(-1, |value| value.len() as i64));
-            fields.extend_from_slice(value.as_deref().unwrap_or_default());
-            fields.push(0);
-            put_varlong(&mut body, fields.len() as i64);
-            body.extend_from_slice(&fields);
+    /// A commit of `orders-0`.
+    pub fn commit(&mut self, producer: i64, group: &str, offset: i64) -> &mut Self {
+        let mut value = vec![0, 3];
+        value.extend(offset.to_be_bytes());
+        value.extend((-1_i32).to_be_bytes());
+        value.extend([0, 0]);
+        value.extend(TIME.to_be_bytes());
+        self.data(producer, &key(group), Some(&value))
+    }
+
+    /// The tombstone of such a commit.
+    pub fn forget(&mut self, producer: i64, group: &str) -> &mut Self {
+        self.data(producer, &key(group), None)
+    }
+
+    /// The end of a producer's transaction.
+    pub fn end(&mut self, producer: i64, marker: Marker) -> &mut Self {
+        let key = [0, 0, 0, marker as u8];
+        self.batch(TRANSACTIONAL | CONTROL, producer, -1, &key, Some(&[0; 6]))
+    }
+
+    fn data(&mut self, producer: i64, key: &[u8], value: Option<&[u8]>) -> &mut Self {
+        if producer == PLAIN {
+            return self.batch(0, PLAIN, -1, key, value);
         }
-        let count = batch.records.len() as i32;
-        let mut out = self.next.to_be_bytes().to_vec();
-        out.extend_from_slice(&(49 + body.len() as i32).to_be_bytes());
-        out.extend_from_slice(&[0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0]);
-        out.extend_from_slice(&(count - 1).to_be_bytes());
-        out.extend_from_slice(&batch.time.to_be_bytes());
-        out.extend_from_slice(&batch.time.to_be_bytes());
-        out.extend_from_slice(&[0xff; 14]);
-        out.extend_from_slice(&count.to_be_bytes());
-        out.extend_from_slice(&body);
-        let crc = crc32c::crc32c(&out[21..]) ^ u32::from(batch.damaged);
-        out[17..21].copy_from_slice(&crc.to_be_bytes());
-        self.bytes.extend_from_slice(&out);
-        self.next += i64::from(count);
+        let sequence = self.sequences.entry(producer).or_default();
+        *sequence += 1;
+        let sequence = *sequence - 1;
+        self.batch(TRANSACTIONAL, producer, sequence, key, value)
     }
 
-    /// Writes it as partition 0, in a folder that lasts as long as what is given back first.
-    pub fn write(self) -> (tempfile::TempDir, PathBuf) {
-        let dir = tempfile::tempdir().unwrap();
-        let partition = dir.path().join("__consumer_offsets-0");
-        std::fs::create_dir(&partition).unwrap();
-        std::fs::write(partition.join("00000000000000000000.log"), self.bytes).unwrap();
-        (dir, partition)
+    fn batch(&mut self, attributes: i16, producer: i64, sequence: i32, key: &[u8], value: Option<&[u8]>) -> &mut Self {
+        let mut record = vec![0, 0, 0];
+        put_bytes(&mut record, Some(key));
+        put_bytes(&mut record, value);
+        record.push(0);
+        let mut tail = attributes.to_be_bytes().to_vec();
+        tail.extend(0_i32.to_be_bytes());
+        tail.extend(TIME.to_be_bytes());
+        tail.extend(TIME.to_be_bytes());
+        tail.extend(producer.to_be_bytes());
+        tail.extend(if producer == PLAIN { -1_i16 } else { 0 }.to_be_bytes());
+        tail.extend(sequence.to_be_bytes());
+        tail.extend(1_i32.to_be_bytes());
+        put_varint(&mut tail, record.len() as i64);
+        tail.extend(record);
+        self.bytes.extend(self.next_offset.to_be_bytes());
+        self.bytes.extend((tail.len() as i32 + 9).to_be_bytes());
+        self.bytes.extend(0_i32.to_be_bytes());
+        self.bytes.push(2);
+        self.bytes.extend(crc32c::crc32c(&tail).to_be_bytes());
+        self.bytes.extend(tail);
+        self.next_offset += 1;
+        self
+    }
+
+    /// Makes the folder `__consumer_offsets-N` below a log dir.
+    pub fn write(&self, log_dir: &Path, partition: i32) {
+        let folder = log_dir.join(format!("__consumer_offsets-{partition}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("00000000000000000000.log"), &self.bytes).unwrap();
+    }
+}
+
+/// A group id that begins with this and hashes to the partition.
+pub fn group_in(partition: i32, partitions: i32, name: &str) -> String {
+    let mut names = (0..).map(|n| format!("{name}-{n}"));
+    names.find(|name| partition_of(name.as_bytes(), partitions) == partition).unwrap()
+}
+
+/// Type 1.
+fn key(group: &str) -> Vec<u8> {
+    let mut key = vec![0, 1];
+    for text in [group, "orders"] {
+        key.extend((text.len() as u16).to_be_bytes());
+        key.extend(text.as_bytes());
+    }
+    key.extend(0_i32.to_be_bytes());
+    key
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
+    put_varint(out, bytes.map_or(-1, |bytes| bytes.len() as i64));
+    out.extend(bytes.unwrap_or_default());
+}
+
+fn put_varint(out: &mut Vec<u8>, value: i64) {
+    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
+    while rest > 0x7f {
+        out.push((rest & 0x7f) as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}
+
+/// Where releases differ: a tombstone meets commits that wait. Each case is a group.
+pub struct Meetings {
+    /// Committed 10, waits 20, forgotten by a plain tombstone, then the transaction commits.
+    pub plain: String,
+    /// The same, but the transaction that waits aborts, and the tombstone is another transaction's.
+    pub foreign: String,
+    /// Committed 10, waits 20, forgotten within its own transaction, which commits.
+    pub own: String,
+    /// Committed 10, waits 20, forgotten by a plain tombstone, committed plainly as 30, then the transaction commits.
+    pub later: String,
+}
+
+impl Meetings {
+    /// Names that hash to the partition.
+    pub fn in_partition(partition: i32, partitions: i32) -> Self {
+        let name = |name| group_in(partition, partitions, name);
+        Meetings { plain: name("plain"), foreign: name("foreign"), own: name("own"), later: name("later") }
+    }
+
+    /// All cases after one another.
+    pub fn partition(&self) -> Partition {
+        let mut log = Partition::new();
+        let Meetings { plain, foreign, own, later } = self;
+        log.commit(PLAIN, plain, 10).commit(101, plain, 20).forget(PLAIN, plain).end(101, Marker::Commit);
+        log.commit(PLAIN, foreign, 10).commit(102, foreign, 20).forget(103, foreign);
+        log.end(103, Marker::Commit).end(102, Marker::Abort);
+        log.commit(PLAIN, own, 10).commit(104, own, 20).forget(104, own).end(104, Marker::Commit);
+        log.commit(PLAIN, later, 10).commit(105, later, 20).forget(PLAIN, later);
+        log.commit(PLAIN, later, 30).end(105, Marker::Commit);
+        log
     }
 }

@@ -1,8 +1,20 @@
 //! What the tests share: where the recorded logs are, and the program itself.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "helpers, of which no test uses all")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers, of which no test uses all"
+)]
 
+pub mod batches;
 pub mod craft;
+pub mod facts;
+pub mod kafka;
+pub mod museum;
+pub mod told;
+pub mod truth;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -34,12 +34,14 @@ pub fn run(args: &DumpArgs, context: &mut Context) -> Result<Outcome> {
     let mut dump = Dump {
         context,
         render,
+        everything: selector.is_all(),
         selector,
         stretch,
         what: if args.batches { What::Batches } else { What::Records },
         left: args.limit.unwrap_or(u64::MAX),
         site: Site::default(),
         batch_shown: false,
+        at_sight: false,
         crc: None,
         faults: 0,
         untimed: 0,
@@ -120,6 +122,8 @@ struct Dump<'c> {
     context: &'c mut Context,
     render: Box<dyn Render>,
     selector: Selector,
+    /// Whether the selector asks for everything.
+    everything: bool,
     stretch: Stretch,
     what: What,
     /// How many more records or batches may be shown.
@@ -127,6 +131,8 @@ struct Dump<'c> {
     site: Site,
     /// Whether the render was told of the present batch.
     batch_shown: bool,
+    /// Whether records of the present batch may be shown before they are read.
+    at_sight: bool,
     /// What is wrong with the present batch's CRC.
     crc: Option<Fault>,
     faults: u64,
@@ -193,6 +199,18 @@ impl Dump<'_> {
         }
     }
 
+    /// Shows a record if it is asked for.
+    #[inline(never)]
+    fn show(&mut self, batch: &Batch<'_>, record: &Record<'_>) -> Option<Soundness> {
+        let subject = Subject::of(batch, record);
+        if !self.asked_for(&subject) {
+            return None;
+        }
+        self.show_batch(batch);
+        let shown = Shown { batch, record, subject: &subject, crc: self.crc.as_ref() };
+        Some(self.render.record(&self.site, &shown))
+    }
+
     #[inline]
     fn count(&mut self) -> io::Result<Step> {
         self.context.out.piece(self.render.buffer())?;
@@ -244,7 +262,8 @@ impl Visitor for Dump<'_> {
             self.faults += u64::from(crc.is_some());
             return self.count().map(|step| if step == Step::On { Step::Over } else { step });
         }
-        if self.selector.is_all() {
+        self.at_sight = self.everything && crc.is_none();
+        if self.everything {
             self.show_batch(batch);
         }
         Ok(Step::On)
@@ -256,13 +275,13 @@ impl Visitor for Dump<'_> {
             self.untimed += u64::from(self.stretch.times.is_some() && record.timestamp == -1);
             return Ok(Step::On);
         }
-        let subject = Subject::of(batch, record);
-        if !self.asked_for(&subject) {
-            return Ok(Step::On);
-        }
-        self.show_batch(batch);
-        let shown = Shown { batch, record, subject: &subject, crc: self.crc.as_ref() };
-        let soundness = self.render.record(&self.site, &shown);
+        let soundness = match self.at_sight.then(|| self.render.record_at_sight(batch, record)).flatten() {
+            Some(soundness) => soundness,
+            None => match self.show(batch, record) {
+                Some(soundness) => soundness,
+                None => return Ok(Step::On),
+            },
+        };
         // A wrong CRC is one fault of the batch, however many records are shown with it.
         if soundness == Soundness::Faulty && self.crc.is_none() {
             self.faults += 1;

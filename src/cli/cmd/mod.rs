@@ -1,6 +1,7 @@
 //! The verbs, one file each: take the arguments, run the library, print.
 
 pub mod describe;
+pub mod diff;
 pub mod dump;
 pub mod generate;
 pub mod groups;

@@ -87,15 +87,10 @@ impl<'s> Shown<'_, 's> {
     #[inline]
     fn fault_in_key(&self, key: &Key<'_>) -> Option<Fault> {
         let bytes = self.record.key.unwrap_or_default();
-        if key.trailing.is_empty() && bytes.is_ascii() {
-            return None;
-        }
         if !key.trailing.is_empty() {
             return Some(trailing(bytes, key.trailing));
         }
-        let topic = key.topic_partition().map(|(topic, _)| topic);
-        let mut texts = [Some(key.group()), key.member(), topic].into_iter().flatten();
-        texts.any(|text| std::str::from_utf8(text).is_err()).then(|| FaultKind::NotUtf8.at(0))
+        (!bytes.is_ascii() && !is_utf8(key)).then(|| FaultKind::NotUtf8.at(0))
     }
 
     /// What is wrong with the record, given its decoded value.
@@ -108,6 +103,13 @@ impl<'s> Shown<'_, 's> {
             _ => None,
         })
     }
+}
+
+/// Whether the names in a key are UTF-8.
+pub fn is_utf8(key: &Key<'_>) -> bool {
+    let topic = key.topic_partition().map(|(topic, _)| topic);
+    let mut texts = [Some(key.group()), key.member(), topic].into_iter().flatten();
+    texts.all(|text| std::str::from_utf8(text).is_ok())
 }
 
 /// That bytes are left over at the end.
@@ -132,6 +134,12 @@ pub trait Render {
     fn hole(&mut self, site: &Site, hole: &Hole);
     /// A batch of which something is shown; the CRC may be wrong.
     fn batch(&mut self, site: &Site, batch: &Batch<'_>, crc: Option<&FaultKind>);
+    /// A record of a batch whose CRC is right, if the format knows its key from records before it and need not be told
+    /// what it is about. None if it does not, and nothing was shown.
+    fn record_at_sight(&mut self, batch: &Batch<'_>, record: &Record<'_>) -> Option<Soundness> {
+        let _ = (batch, record);
+        None
+    }
     /// A record.
     fn record(&mut self, site: &Site, shown: &Shown<'_, '_>) -> Soundness;
     /// A record that does not parse.

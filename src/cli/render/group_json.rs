@@ -3,7 +3,7 @@
 //! Must not know: which groups are shown.
 
 use super::name::lossless;
-use crate::model::expiry::expiry;
+use crate::model::expiry::Expiries;
 use crate::model::view::{Assignment, Commit, Group, GroupType, Member, Offset, Tasks, TopicPartitions};
 use crate::schema::wire::Uuid;
 use base64::Engine;
@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 pub fn group(partition: Option<i32>, group: &Group, retention: Option<i64>) -> Value {
     let mut object = head(partition, group);
     object.insert("members".to_owned(), group.members.iter().map(|it| member(group.kind, it)).collect());
-    let offsets = group.offsets.iter().map(|it| offset(group, it, retention));
+    let expiries = retention.map(|retention| Expiries::of(group, retention));
+    let offsets = group.offsets.iter().map(|it| offset(it, expiries.as_ref()));
     object.insert("offsets".to_owned(), offsets.collect());
     if !group.regexes.is_empty() {
         let regexes = group.regexes.iter().map(|regex| {
@@ -116,7 +117,7 @@ fn empty_like(kind: GroupType) -> Value {
     }
 }
 
-/// Partitions of topics, or tasks; null where it is something else.
+/// Partitions of topics, or tasks; empty where it is something else, which `embedded` shows.
 pub fn assignment(it: &Assignment) -> Value {
     match it {
         Assignment::Topics(topics) => topics.iter().map(topic_json).collect(),
@@ -140,7 +141,7 @@ fn topic_json(topic: &TopicPartitions) -> Value {
     })
 }
 
-fn offset(group: &Group, offset: &Offset, retention: Option<i64>) -> Value {
+fn offset(offset: &Offset, expiries: Option<&Expiries<'_>>) -> Value {
     let pending = offset.pending.iter().map(|pending| {
         json!({
             "producerId": pending.producer_id,
@@ -166,7 +167,7 @@ fn offset(group: &Group, offset: &Offset, retention: Option<i64>) -> Value {
         "logOffset": of(|it| json!(it.log_offset)),
         "pending": pending.collect::<Value>(),
     });
-    if let Some(expiry) = retention.and_then(|retention| expiry(group, offset, retention)) {
+    if let Some(expiry) = expiries.and_then(|it| it.expiry(offset)) {
         object["expiresAt"] = json!(expiry.at);
         object["expiryRule"] = json!(expiry.rule.code());
     }

@@ -6,8 +6,9 @@ use super::group_json::uuid;
 use super::name::{visible, visible_or_dash};
 use super::table::Table;
 use crate::cli::time::rfc3339;
-use crate::model::expiry::expiry;
+use crate::model::expiry::Expiries;
 use crate::model::view::{Assignment, Group, GroupType, Member, Offset, Tasks, TopicPartitions};
+use std::collections::HashMap;
 
 /// How many columns are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,16 +135,34 @@ pub fn offsets<'g>(groups: impl Iterator<Item = (Option<i32>, &'g Group)>, colum
     }
     let mut table = Table::new(&head);
     for (_, group) in groups {
-        group.offsets.iter().for_each(|offset| table.row(offset_row(group, offset, columns)));
+        let owners = Owners::of(group);
+        let expiries = columns.retention.map(|retention| Expiries::of(group, retention));
+        for offset in &group.offsets {
+            let owner = owners.of_offset(offset);
+            let expires = expiries.as_ref().map(|it| expiry_cells(it, offset, columns.now));
+            table.row(offset_row(group, offset, owner, expires, columns.detail));
+        }
     }
     table
 }
 
-fn offset_row(group: &Group, offset: &Offset, columns: OffsetColumns) -> Vec<String> {
+fn expiry_cells(expiries: &Expiries<'_>, offset: &Offset, now: i64) -> [String; 2] {
+    match expiries.expiry(offset) {
+        None => ["-".to_owned(), "-".to_owned()],
+        Some(expiry) => [expires(expiry.at, now), expiry.rule.words().to_owned()],
+    }
+}
+
+fn offset_row(
+    group: &Group,
+    offset: &Offset,
+    owner: Option<&Member>,
+    expires: Option<[String; 2]>,
+    detail: Detail,
+) -> Vec<String> {
     let commit = offset.committed.as_ref();
-    let owner = owner(group, offset);
     let mut row = vec![visible(&group.name), visible(&offset.topic), offset.partition.to_string()];
-    if columns.detail == Detail::Verbose {
+    if detail == Detail::Verbose {
         row.push(or_dash(commit.map(|it| it.leader_epoch).filter(|epoch| *epoch >= 0)));
     }
     let pending = offset.pending.iter().map(|it| format!("{} (producer {})", it.commit.offset, it.producer_id));
@@ -156,13 +175,8 @@ fn offset_row(group: &Group, offset: &Offset, columns: OffsetColumns) -> Vec<Str
         visible_or_dash(owner.map(|it| it.client_host.as_slice())),
         visible_or_dash(owner.map(|it| it.client_id.as_slice())),
     ]);
-    if let Some(retention) = columns.retention {
-        row.extend(match expiry(group, offset, retention) {
-            None => ["-".to_owned(), "-".to_owned()],
-            Some(expiry) => [expires(expiry.at, columns.now), expiry.rule.words().to_owned()],
-        });
-    }
-    if columns.detail == Detail::Verbose {
+    row.extend(expires.into_iter().flatten());
+    if detail == Detail::Verbose {
         row.push(or_dash(commit.map(|it| it.log_offset)));
         row.push(commit.and_then(|it| it.topic_id).map_or("-".to_owned(), uuid));
         row.push(
@@ -184,14 +198,27 @@ fn expires(at: Option<i64>, now: i64) -> String {
     }
 }
 
-/// The member that has a partition.
-fn owner<'g>(group: &'g Group, offset: &Offset) -> Option<&'g Member> {
-    group.members.iter().find(|member| match &member.assignment {
-        Assignment::Topics(topics) => topics.iter().any(|topic| {
-            topic.topic.as_deref() == Some(&offset.topic) && topic.partitions.binary_search(&offset.partition).is_ok()
-        }),
-        _ => false,
-    })
+/// Which member has which partition: of two, the first by id.
+struct Owners<'g>(HashMap<(&'g [u8], i32), &'g Member>);
+
+impl<'g> Owners<'g> {
+    fn of(group: &'g Group) -> Self {
+        let mut owners = HashMap::new();
+        for member in &group.members {
+            let Assignment::Topics(topics) = &member.assignment else { continue };
+            for topic in topics {
+                let Some(name) = topic.topic.as_deref() else { continue };
+                topic.partitions.iter().for_each(|partition| {
+                    owners.entry((name, *partition)).or_insert(member);
+                });
+            }
+        }
+        Owners(owners)
+    }
+
+    fn of_offset(&self, offset: &Offset) -> Option<&'g Member> {
+        self.0.get(&(offset.topic.as_slice(), offset.partition)).copied()
+    }
 }
 
 /// One row a member.

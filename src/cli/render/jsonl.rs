@@ -2,12 +2,12 @@
 //!
 //! Must not know: what is selected. This is the hot path: JSON by hand into one buffer.
 
-use super::dump::{Piece, Render, Shown, Site, Soundness, trailing};
+use super::dump::{Piece, Render, Shown, Site, Soundness, is_utf8, trailing};
 use crate::fault::{Fault, FaultKind};
 use crate::json::{Json, Style};
-use crate::log::{BadRecord, Batch, Control, Hole};
+use crate::log::{BadRecord, Batch, Control, Headers, Hole, Record};
 use crate::model::event::Subject;
-use crate::schema::{Key, KeyFields, RecordType, embedded};
+use crate::schema::{Key, KeyFields, RecordType, Transcoded, embedded};
 
 /// How objects are set apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct JsonRecords {
     raw: RawBytes,
     /// `{"partition":…,"segment":"…","position":`, the same for a whole segment.
     segment_head: Json,
-    /// `<position>,"offset":`, the same for a whole batch.
+    /// The same, and `<position>,"offset":`: the same for a whole batch.
     batch_head: Json,
     offset_keys: OffsetKeyMemo,
 }
@@ -44,16 +44,20 @@ struct OffsetKeyMemo {
     slots: Vec<OffsetKeyText>,
 }
 
-/// The text of one offset commit key.
+/// The text of an offset commit key. Keys of the same length that differ in their last four bytes alone, the partition,
+/// differ in nothing else.
 #[derive(Default)]
 struct OffsetKeyText {
-    /// The key's bytes without the partition, its last four.
-    prefix: Vec<u8>,
-    text: Json,
+    /// The key's bytes without the partition, and behind them `,"key":{…,"partition":`.
+    bytes: Vec<u8>,
+    /// How many are the key's; 0 for none.
+    prefix: usize,
+    /// 0 or 1; None if something is to be said of the key.
+    sound: Option<RecordType>,
 }
 
 impl OffsetKeyMemo {
-    const SLOTS: usize = 256;
+    const SLOTS: usize = 1024;
 
     fn new() -> Self {
         OffsetKeyMemo { slots: (0..Self::SLOTS).map(|_| OffsetKeyText::default()).collect() }
@@ -66,20 +70,28 @@ impl OffsetKeyMemo {
         let end = prefix.last_chunk::<8>().copied().unwrap_or_default();
         let mixed =
             (u64::from_le_bytes(half).rotate_left(23) ^ u64::from_le_bytes(end)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.slots.get_mut((mixed >> 56) as usize % Self::SLOTS)
+        self.slots.get_mut((mixed >> 48) as usize % Self::SLOTS)
     }
-}
 
-impl OffsetKeyText {
-    #[cold]
-    fn remember(&mut self, key: &Key<'_>, prefix: &[u8]) {
-        self.prefix.clear();
-        self.prefix.extend_from_slice(prefix);
-        self.text.clear();
-        key_head(&mut self.text, key);
+    /// The type and text of a key that was remembered, and is sound.
+    #[inline]
+    fn find(&mut self, prefix: &[u8]) -> Option<(RecordType, &[u8])> {
+        let slot = self.slot(prefix)?;
+        let record_type = slot.sound?;
+        let (known, text) = slot.bytes.split_at_checked(slot.prefix)?;
+        (known == prefix).then_some((record_type, text))
+    }
+
+    /// Remembers a key that has nothing behind its partition, and its text as [`key_head`] wrote it.
+    fn remember(&mut self, key: &Key<'_>, prefix: &[u8], text: &[u8]) {
+        let Some(slot) = self.slot(prefix) else { return };
         // The partition is the key's last field: cut off what stands behind its colon.
-        let end = self.text.bytes().iter().rposition(|&byte| byte == b':').map_or(0, |colon| colon + 1);
-        self.text.truncate(end);
+        let end = text.iter().rposition(|&byte| byte == b':').map_or(0, |colon| colon + 1);
+        slot.bytes.clear();
+        slot.bytes.extend_from_slice(prefix);
+        slot.bytes.extend_from_slice(text.get(..end).unwrap_or_default());
+        slot.prefix = prefix.len();
+        slot.sound = (prefix.is_ascii() || is_utf8(key)).then_some(key.record_type);
     }
 }
 
@@ -102,10 +114,11 @@ impl JsonRecords {
 
     #[inline]
     fn close_object(&mut self) {
-        self.json.raw(match self.framing {
-            Framing::Lines => "}\n",
-            Framing::Array => "},\n",
-        });
+        // A piece each, so that its length is known when the program is compiled.
+        match self.framing {
+            Framing::Lines => self.json.raw("}\n"),
+            Framing::Array => self.json.raw("},\n"),
+        }
     }
 
     fn head(&mut self, position: u64) {
@@ -113,6 +126,7 @@ impl JsonRecords {
         self.json.int(position);
     }
 
+    #[cold]
     fn fault(&mut self, piece: Piece, fault: &Fault) {
         self.json.raw(",\"fault\":{\"code\":\"");
         self.json.raw(fault.kind.code());
@@ -193,37 +207,21 @@ impl JsonRecords {
     }
 
     /// A record whose key could be decoded: key and value. Says what is wrong with the value.
-    #[inline]
     fn keyed(&mut self, key: &Key<'_>, key_bytes: &[u8], value: Option<&[u8]>) -> Option<Fault> {
-        match &key.fields {
-            KeyFields::Offset(fields) if key.trailing.is_empty() => self.offset_key(key, fields.partition, key_bytes),
-            _ => self.key(key),
+        let start = self.json.bytes().len();
+        key_head(&mut self.json, key);
+        let partition = key_bytes.split_last_chunk::<4>();
+        if let (KeyFields::Offset(_), [], Some((prefix, _))) = (&key.fields, key.trailing, partition) {
+            self.offset_keys.remember(key, prefix, self.json.bytes().get(start..).unwrap_or_default());
         }
+        self.trailing(key.trailing);
+        self.json.raw("}");
         self.value(key.record_type, value)
     }
 
     fn unkeyed(&mut self, number: Option<i16>, key: Option<&[u8]>, value: Option<&[u8]>) {
         self.raw_key(number, key);
         self.raw_value(version_of(value), value);
-    }
-
-    fn key(&mut self, key: &Key<'_>) {
-        key_head(&mut self.json, key);
-        self.trailing(key.trailing);
-        self.json.raw("}");
-    }
-
-    #[inline]
-    fn offset_key(&mut self, key: &Key<'_>, partition: i32, bytes: &[u8]) {
-        let prefix = bytes.split_last_chunk::<4>().map_or(bytes, |(prefix, _)| prefix);
-        if let Some(slot) = self.offset_keys.slot(prefix) {
-            if slot.prefix != prefix {
-                slot.remember(key, prefix);
-            }
-            self.json.append(&slot.text);
-        }
-        self.json.int(partition);
-        self.json.raw("}}");
     }
 
     #[inline]
@@ -233,17 +231,25 @@ impl JsonRecords {
             return None;
         };
         let start = self.json.bytes().len();
-        self.json.raw(",\"value\":{\"version\":");
-        self.json.int(version_of(value).unwrap_or_default());
-        self.json.raw(",\"data\":");
-        let shown = match record_type.transcode_value(bytes, &mut self.json) {
-            Ok(shown) => shown,
-            Err(fault) => {
-                self.json.truncate(start);
-                self.raw_value(version_of(value), value);
-                return Some(fault);
+        self.value_head(version_of(value).unwrap_or_default());
+        let mut left_over = None;
+        match record_type.transcode_value(bytes, &mut self.json) {
+            Ok(Transcoded { whose: None, trailing: [], .. }) => self.json.raw("}"),
+            Ok(shown) => {
+                self.odd_value_end(&shown);
+                left_over = (!shown.trailing.is_empty()).then(|| trailing(bytes, shown.trailing));
             }
-        };
+            Err(fault) => return Some(self.bad_value(start, bytes, fault)),
+        }
+        if matches!(record_type, RecordType::GroupMetadata | RecordType::ConsumerGroupMemberMetadata) {
+            embedded_payloads(&mut self.json, record_type, bytes);
+        }
+        left_over
+    }
+
+    /// The end of a value that has an older shape, or bytes behind it.
+    #[cold]
+    fn odd_value_end(&mut self, shown: &Transcoded<'_>) {
         if let Some(whose) = shown.whose {
             self.json.raw(",\"shape\":\"");
             self.json.raw(whose);
@@ -251,8 +257,39 @@ impl JsonRecords {
         }
         self.trailing(shown.trailing);
         self.json.raw("}");
-        embedded_payloads(&mut self.json, record_type, bytes);
-        (!shown.trailing.is_empty()).then(|| trailing(bytes, shown.trailing))
+    }
+
+    /// Shows a value that cannot be decoded, in place of what was shown of it before that was found.
+    #[cold]
+    fn bad_value(&mut self, start: usize, bytes: &[u8], fault: Fault) -> Fault {
+        self.json.truncate(start);
+        self.raw_value(version_of(Some(bytes)), Some(bytes));
+        fault
+    }
+
+    /// `,"value":{"version":3,"data":`: in one piece where the version has one digit.
+    #[inline]
+    fn value_head(&mut self, version: i16) {
+        if let Some(head) = usize::try_from(version).ok().and_then(|version| VALUE_HEADS.get(version)) {
+            return self.json.fixed(head);
+        }
+        self.json.raw(",\"value\":{\"version\":");
+        self.json.int(version);
+        self.json.raw(",\"data\":");
+    }
+
+    /// The bytes, if they are asked for; what is wrong, if anything is.
+    #[inline(always)]
+    fn record_end(&mut self, record: &Record<'_>, fault: &Option<(Piece, Fault)>) -> Soundness {
+        if self.raw == RawBytes::Shown {
+            self.raw_bytes(",\"keyRaw\":", record.key);
+            self.raw_bytes(",\"valueRaw\":", record.value);
+        }
+        if let Some((piece, fault)) = fault {
+            self.fault(*piece, fault);
+        }
+        self.close_object();
+        Soundness::of(fault)
     }
 
     #[inline]
@@ -261,18 +298,57 @@ impl JsonRecords {
             self.raw_bytes(",\"trailing\":", Some(bytes));
         }
     }
+}
 
-    fn headers(&mut self, headers: &crate::log::Headers<'_>) {
-        self.json.raw(",\"headers\":[");
-        for (key, value) in headers.iter() {
-            self.json.raw("{\"key\":");
-            self.json.string(key);
-            self.raw_bytes(",\"value\":", value);
-            self.json.raw("},");
-        }
-        self.json.close(b']');
+/// Where a record stands, its time, its producer and its headers.
+#[inline(always)]
+fn record_head(json: &mut Json, batch_head: &Json, batch: &Batch<'_>, record: &Record<'_>) {
+    json.extend_int(batch_head.bytes(), record.offset);
+    json.raw_int(",\"timestamp\":", record.timestamp);
+    let header = batch.header();
+    if header.transactional && !header.control {
+        producer(json, header.producer_id, header.producer_epoch);
+    }
+    if !record.headers.is_empty() {
+        headers(json, &record.headers);
     }
 }
+
+#[cold]
+fn producer(json: &mut Json, id: i64, epoch: i16) {
+    json.raw(",\"producerId\":");
+    json.int(id);
+    json.raw(",\"producerEpoch\":");
+    json.int(epoch);
+    json.raw(",\"transactional\":true");
+}
+
+#[cold]
+fn headers(json: &mut Json, headers: &Headers<'_>) {
+    json.raw(",\"headers\":[");
+    for (key, value) in headers.iter() {
+        json.raw("{\"key\":");
+        json.string(key);
+        json.raw(",\"value\":");
+        match value {
+            Some(value) => json.base64(value),
+            None => json.raw("null"),
+        }
+        json.raw("},");
+    }
+    json.close(b']');
+}
+
+/// `,"value":{"version":0,"data":` up to version 9.
+static VALUE_HEADS: [[u8; 29]; 10] = {
+    let mut heads = [*b",\"value\":{\"version\":0,\"data\":"; 10];
+    let mut version = 0;
+    while version < 10 {
+        heads[version][20] += version as u8;
+        version += 1;
+    }
+    heads
+};
 
 /// `,"key":{"type":1,"name":"OffsetCommit","data":{…}`, still open.
 fn key_head(json: &mut Json, key: &Key<'_>) {
@@ -291,11 +367,8 @@ fn version_of(value: Option<&[u8]>) -> Option<i16> {
 
 /// What clients put inside a group's or member's value, decoded, under `embedded`. It stands apart from `value`, which
 /// stays as Kafka's own JSON has it.
-#[inline]
+#[inline(never)]
 fn embedded_payloads(json: &mut Json, record_type: RecordType, value: &[u8]) {
-    if !matches!(record_type, RecordType::GroupMetadata | RecordType::ConsumerGroupMemberMetadata) {
-        return;
-    }
     if let Ok(value) = record_type.decode_value(value) {
         embedded::within::json(json, &value.data);
     }
@@ -317,6 +390,8 @@ impl Render for JsonRecords {
         head.raw(",\"segment\":");
         head.string(site.segment.as_bytes());
         head.raw(",\"position\":");
+        self.batch_head.clear();
+        self.batch_head.append(&self.segment_head);
     }
 
     fn hole(&mut self, _: &Site, hole: &Hole) {
@@ -338,29 +413,28 @@ impl Render for JsonRecords {
     }
 
     fn batch(&mut self, _: &Site, batch: &Batch<'_>, _: Option<&FaultKind>) {
-        self.batch_head.clear();
+        self.batch_head.truncate(self.segment_head.bytes().len());
         self.batch_head.int(batch.position());
         self.batch_head.raw(",\"offset\":");
     }
 
     #[inline]
+    fn record_at_sight(&mut self, batch: &Batch<'_>, record: &Record<'_>) -> Option<Soundness> {
+        if batch.header().control {
+            return None;
+        }
+        let (prefix, partition) = record.key?.split_last_chunk::<4>()?;
+        let (record_type, text) = self.offset_keys.find(prefix)?;
+        record_head(&mut self.json, &self.batch_head, batch, record);
+        self.json.extend_int(text, i32::from_be_bytes(*partition));
+        self.json.raw("}}");
+        let in_value = self.value(record_type, record.value).map(|fault| (Piece::Value, fault));
+        Some(self.record_end(record, &in_value))
+    }
+
     fn record(&mut self, _: &Site, shown: &Shown<'_, '_>) -> Soundness {
-        let (record, header) = (shown.record, shown.batch.header());
-        self.json.append(&self.segment_head);
-        self.json.append(&self.batch_head);
-        self.json.int(record.offset);
-        self.json.raw(",\"timestamp\":");
-        self.json.int(record.timestamp);
-        if header.transactional && !header.control {
-            self.json.raw(",\"producerId\":");
-            self.json.int(header.producer_id);
-            self.json.raw(",\"producerEpoch\":");
-            self.json.int(header.producer_epoch);
-            self.json.raw(",\"transactional\":true");
-        }
-        if !record.headers.is_empty() {
-            self.headers(&record.headers);
-        }
+        let record = shown.record;
+        record_head(&mut self.json, &self.batch_head, shown.batch, record);
         let in_value = match shown.subject {
             Subject::Key(key) => self.keyed(key, record.key.unwrap_or_default(), record.value),
             Subject::BadKey { number, .. } => {
@@ -372,16 +446,7 @@ impl Render for JsonRecords {
                 None
             }
         };
-        if self.raw == RawBytes::Shown {
-            self.raw_bytes(",\"keyRaw\":", record.key);
-            self.raw_bytes(",\"valueRaw\":", record.value);
-        }
-        let fault = shown.fault(in_value);
-        if let Some((piece, fault)) = &fault {
-            self.fault(*piece, fault);
-        }
-        self.close_object();
-        Soundness::of(&fault)
+        self.record_end(record, &shown.fault(in_value))
     }
 
     fn bad_record(&mut self, _: &Site, batch: &Batch<'_>, record: &BadRecord<'_>) {

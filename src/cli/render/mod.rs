@@ -1,6 +1,10 @@
 //! How things look: names, tables, and the formats of `dump`.
 
 pub mod batches;
+pub mod diff;
+pub mod diff_lines;
+mod diff_log_lines;
+pub mod digests;
 pub mod dump;
 pub mod group_json;
 pub mod group_table;

@@ -5,7 +5,7 @@
 use super::event::{Facts, MemberStep, Resolved, Turn};
 use crate::model::assemble::{empty, kind_of_type};
 use crate::model::assemble_classic;
-use crate::model::assemble_modern::{self, Seen};
+use crate::model::assemble_modern::{self, Seen, Validated};
 use crate::model::topics::Topics;
 use crate::model::view::{Group, GroupState, GroupType, Member};
 use crate::schema::consumer::TopicMetadata;
@@ -19,7 +19,7 @@ pub struct Now {
     kind: Option<GroupType>,
     group: Group,
     members: BTreeMap<Vec<u8>, Seen>,
-    validated_topology: Option<i32>,
+    validated: Validated,
     metadata_hash: i64,
 }
 
@@ -40,7 +40,7 @@ impl Now {
             kind: None,
             group: empty(name, GroupType::Classic),
             members: BTreeMap::new(),
-            validated_topology: None,
+            validated: Validated::Untold,
             metadata_hash: 0,
         }
     }
@@ -92,7 +92,7 @@ impl Now {
             GroupType::Classic => GroupState::Stable,
             _ => {
                 let members = self.members.values().map(|seen| &seen.member);
-                assemble_modern::state(&self.group, self.validated_topology, members)
+                assemble_modern::state(&self.group, self.validated, members)
             }
         }
     }
@@ -166,7 +166,7 @@ impl Now {
         }
         self.group = Group { protocol_type: kind.name().into(), ..empty(&self.group.name, kind) };
         self.kind = Some(kind);
-        self.validated_topology = None;
+        self.validated = Validated::Untold;
         self.metadata_hash = 0;
     }
 
@@ -211,7 +211,7 @@ impl Now {
             Value::StreamsGroupPartitionMetadata(value) => before.reads = Some(reads(&value.topics)),
             _ => {}
         }
-        assemble_modern::of_group(&mut self.group, key, value, &mut self.validated_topology);
+        assemble_modern::of_group(&mut self.group, key, value, &mut self.validated);
     }
 
     /// A tombstone, of a group of its protocol.

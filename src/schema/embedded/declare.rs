@@ -71,14 +71,17 @@ macro_rules! payload {
             fn fields(&self, object: &mut $crate::schema::embedded::pieces::Object<'_>) {
                 let version = i32::from(self.version).max(0);
                 $(if ($of).contains(&version) {
-                    object.field($json, &self.$field);
+                    $crate::schema::embedded::pieces::Wire::json(
+                        &self.$field,
+                        object.key(concat!(",\"", $json, "\":")),
+                    );
                 })*
             }
 
             /// Writes it as an object that names its kind, its version, and what is missing or left over.
             pub fn json(&self, kind: &str, json: &mut $crate::json::Json) {
                 let mut object = $crate::schema::embedded::pieces::Object::of_kind(json, kind);
-                object.field("version", &self.version);
+                object.key(",\"version\":").int(self.version);
                 self.fields(&mut object);
                 object.rest(&self.missing, self.trailing);
                 object.close();
@@ -109,7 +112,10 @@ macro_rules! piece {
 
             fn json(&self, json: &mut $crate::json::Json) {
                 let mut object = $crate::schema::embedded::pieces::Object::open(json);
-                $(object.field($json, &self.$field);)*
+                $($crate::schema::embedded::pieces::Wire::json(
+                    &self.$field,
+                    object.key(concat!(",\"", $json, "\":")),
+                );)*
                 object.close();
             }
         }

@@ -271,7 +271,7 @@ impl<'j> Object<'j> {
     /// Begins it with what every payload starts with.
     pub fn of_kind(json: &'j mut Json, kind: &str) -> Self {
         let mut object = Object::open(json);
-        object.name("kind").string(kind.as_bytes());
+        object.key(",\"kind\":").string(kind.as_bytes());
         object
     }
 
@@ -281,6 +281,14 @@ impl<'j> Object<'j> {
         self.empty = false;
         self.json.raw(name);
         self.json.raw("\":");
+        self.json
+    }
+
+    /// As [`Self::name`], of `,"name":`: one piece, whose length is known when the program is compiled.
+    #[inline(always)]
+    pub fn key(&mut self, key: &'static str) -> &mut Json {
+        self.json.raw(if self.empty { key.get(1..).unwrap_or_default() } else { key });
+        self.empty = false;
         self.json
     }
 

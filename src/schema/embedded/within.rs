@@ -39,9 +39,9 @@ fn group_json(json: &mut Json, group: &GroupMetadataValue<'_>) {
 fn member_json(json: &mut Json, group: &GroupMetadataValue<'_>, member: &MemberMetadata<'_>) {
     let protocol = group.protocol.map(|protocol| protocol.0);
     let mut object = Object::open(json);
-    object.name("memberId").string(member.member_id.0);
-    member_subscription(group.protocol_type.0, protocol, member.subscription.0).json(object.name("subscription"));
-    member_assignment(group.protocol_type.0, protocol, member.assignment.0).json(object.name("assignment"));
+    object.key(",\"memberId\":").string(member.member_id.0);
+    member_subscription(group.protocol_type.0, protocol, member.subscription.0).json(object.key(",\"subscription\":"));
+    member_assignment(group.protocol_type.0, protocol, member.assignment.0).json(object.key(",\"assignment\":"));
     object.close();
 }
 

@@ -1,0 +1,161 @@
+//! Real brokers, by the scripts of tests/broker/.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take, in seconds: a broker that starts, one that loads.
+const PATIENCE: &str = "120";
+
+fn script(name: &str) -> Command {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broker").join(name);
+    let mut command = Command::new(path);
+    command.env("KAFKA_WAIT", PATIENCE).stdin(Stdio::null());
+    command
+}
+
+/// Whether these releases can run here; else says what is missing.
+pub fn ready(versions: &[&str]) -> bool {
+    for version in versions {
+        let output = script("kafka").args(["ready", version]).output();
+        let missing = match output {
+            Ok(output) if output.status.success() => continue,
+            Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            Err(error) => error.to_string(),
+        };
+        println!("SKIPPED: no broker {version} here: {missing}");
+        return false;
+    }
+    true
+}
+
+/// Runs to the end and gives what was printed; fails with what was said if it fails.
+fn output(command: &mut Command) -> Vec<u8> {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    output.stdout
+}
+
+/// A broker with a directory of its own. It is killed when this goes, also when a test fails.
+pub struct Broker {
+    dir: tempfile::TempDir,
+    version: &'static str,
+}
+
+impl Broker {
+    pub fn start(version: &'static str, options: &[&str]) -> Self {
+        let broker = Broker { dir: tempfile::tempdir().unwrap(), version };
+        let mut command = broker.command(&["start", version]);
+        output(command.args(["port=auto"]).args(options));
+        broker
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("broker")
+    }
+
+    /// `kafka WORDS DIR`.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = script("kafka");
+        command.args(words).arg(self.path());
+        command
+    }
+
+    /// Runs steps of Driver.java, and keeps their clients alive and silent until the result is dropped.
+    pub fn drive(&self, steps: &[&str]) -> Driver {
+        let held = self.dir.path().join("held");
+        let mut command = self.command(&["driver", self.version]);
+        let child = command.args(steps).arg(format!("hold:{}", held.display())).spawn().unwrap();
+        let mut driver = Driver { child, held };
+        driver.wait();
+        driver
+    }
+
+    /// What it says about its groups.
+    pub fn truth(&self) -> Value {
+        serde_json::from_slice(&output(&mut self.command(&["truth"]))).unwrap()
+    }
+
+    /// Copies its partitions of `__consumer_offsets`, and says what it said when nothing was written meanwhile.
+    pub fn snapshot(&self, to: &Path) -> Value {
+        for _ in 0..5 {
+            let _ = std::fs::remove_dir_all(to);
+            let before = self.truth();
+            output(self.command(&["snapshot"]).arg(to));
+            let after = self.truth();
+            if ends(&before) == ends(&after) {
+                return before;
+            }
+        }
+        panic!("the log never came to rest");
+    }
+}
+
+/// By partition, where its log begins and ends.
+fn ends(truth: &Value) -> Vec<(&String, &Value, &Value)> {
+    let partitions = truth["offsetsPartitions"].as_object().into_iter().flatten();
+    partitions.map(|(number, said)| (number, &said["start"], &said["end"])).collect()
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.command(&["kill"]).output();
+    }
+}
+
+/// Clients that live. They end when this goes.
+pub struct Driver {
+    child: Child,
+    held: PathBuf,
+}
+
+impl Driver {
+    fn wait(&mut self) {
+        let begin = Instant::now();
+        while !self.held.exists() {
+            assert!(self.child.try_wait().unwrap().is_none(), "the driver ended early");
+            assert!(begin.elapsed() < Duration::from_secs(400), "the driver takes too long");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.held);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a fresh broker says that was given a log dir as its own.
+pub struct LoadedBack {
+    pub truth: Value,
+    /// By partition, the records and bytes that it counted; releases up to 3.9 count nothing.
+    pub lines: Vec<(i32, u64, u64)>,
+}
+
+/// Gives a log dir to a fresh broker; fails if it refuses a partition, or cuts one.
+pub fn load_back(version: &str, log_dir: &Path, options: &[String]) -> LoadedBack {
+    let scratch = tempfile::tempdir().unwrap();
+    let lines = scratch.path().join("lines");
+    let mut command = script("loadback");
+    command.env("TMPDIR", scratch.path()).arg(version).arg(log_dir).arg(format!("lines={}", lines.display()));
+    let truth = output(command.args(options));
+    let said = std::fs::read_to_string(lines).unwrap();
+    let mut lines: Vec<_> = said.lines().filter_map(loaded_line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    LoadedBack { truth: serde_json::from_slice(&truth).unwrap(), lines }
+}
+
+/// `... Finished loading of metadata from __consumer_offsets-41 with ... Loaded 59 records which total to 7129 bytes.`
+fn loaded_line(line: &str) -> Option<(i32, u64, u64)> {
+    let (_, from) = line.split_once("Finished loading of metadata from __consumer_offsets-")?;
+    let (_, loaded) = from.split_once(" Loaded ")?;
+    let (records, bytes) = loaded.split_once(" records which total to ")?;
+    let number = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    Some((number(from)? as i32, number(records)?, number(bytes)?))
+}

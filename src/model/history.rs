@@ -73,8 +73,11 @@ pub struct Teller<'w> {
 #[derive(Debug, Default)]
 struct Open {
     epoch: i16,
-    groups: BTreeMap<Vec<u8>, BTreeMap<(Vec<u8>, i32), Waiting>>,
+    groups: BTreeMap<Vec<u8>, WaitingByKey>,
 }
+
+/// By topic and partition.
+type WaitingByKey = BTreeMap<(Vec<u8>, i32), Waiting>;
 
 /// The batch at hand.
 #[derive(Debug, Default)]
@@ -275,6 +278,11 @@ impl<'w> Teller<'w> {
         }
     }
 
+    /// How much damage was met that a group's story tells of.
+    fn damage_met(&self, group: &[u8]) -> usize {
+        self.damage.len() + self.own_damage.get(group).map_or(0, Vec::len)
+    }
+
     fn damage_event(&self, segment: &Segment, position: u64, fault: FaultKind, offset: i64) -> Event {
         let damage = Damage { segment: segment.name().to_owned(), position, fault, more: 0, own: false };
         Event {
@@ -316,7 +324,7 @@ impl<'w> Teller<'w> {
         if let Content::Bad { fault, .. } = content {
             return self.damaged_record(group, segment, batch, (record.offset, fault.kind));
         }
-        let damage = self.damage.len();
+        let damage = self.damage_met(group);
         self.tale(group).arrive(site, damage);
         if !self.batch.groups.contains(group) {
             self.batch.groups.insert(group.to_vec());
@@ -360,10 +368,12 @@ impl<'w> Teller<'w> {
         if header.producer_id == -1 {
             return self.tale(group).commit(site, topic, partition, commit);
         }
+        let presence = self.tale(group).presence();
         let open = self.open.entry(header.producer_id).or_default();
         open.epoch = header.producer_epoch;
         let waiting = open.groups.entry(group.to_vec()).or_default();
-        waiting.insert((topic.to_vec(), partition), Waiting { topic: topic.to_vec(), partition, commit, site });
+        let it = Waiting { topic: topic.to_vec(), partition, commit, site, presence };
+        waiting.insert((topic.to_vec(), partition), it);
     }
 
     /// Commits of open transactions that a tombstone takes: all, or by older rules only those of its own producer.
@@ -399,9 +409,10 @@ impl<'w> Teller<'w> {
         };
         let producer = batch.header().producer_id;
         let Some(open) = self.open.remove(&producer) else { return };
-        let (site, damage) = (self.site(record), self.damage.len());
+        let site = self.site(record);
         for (group, waiting) in open.groups.into_iter().filter(|(_, waiting)| !waiting.is_empty()) {
             let waiting = in_order(waiting);
+            let damage = self.damage_met(&group);
             let tale = self.tale(&group);
             tale.arrive(site, damage);
             if committed {
@@ -414,7 +425,7 @@ impl<'w> Teller<'w> {
 }
 
 /// In the order of the log.
-fn in_order(waiting: BTreeMap<(Vec<u8>, i32), Waiting>) -> Vec<Waiting> {
+fn in_order(waiting: WaitingByKey) -> Vec<Waiting> {
     let mut waiting: Vec<_> = waiting.into_values().collect();
     waiting.sort_by_key(|it| it.site.offset);
     waiting

@@ -8,6 +8,7 @@
     reason = "helpers, of which no test uses all"
 )]
 
+pub mod batches;
 pub mod craft;
 pub mod facts;
 pub mod kafka;

@@ -10,6 +10,7 @@ use crate::cli::select::GroupFilter;
 use crate::cli::state::{in_parallel, log_dirs, start_of, topics_of_file};
 use crate::cli::talk::Context;
 use crate::cli::time::Moment;
+use crate::cli::words::counted;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::Segment;
 use crate::model::history::event::{Event, Story, What};
@@ -46,7 +47,7 @@ pub fn run(args: &HistoryArgs, context: &mut Context) -> Result<Outcome> {
     stories.iter_mut().for_each(|(_, story)| select(story, args));
     print(args, &stories, context)?;
     if faults > 0 {
-        context.note(&format!("{faults} places could not be read: what they held is not told"));
+        context.note(&format!("not told, because it could not be read: {}", counted(faults, "place")));
         return Ok(Outcome::Findings);
     }
     Ok(Outcome::Clean)

@@ -19,6 +19,8 @@ pub enum Fullness {
     Everything,
 }
 
+/// However narrow the terminal is, what happened has this many columns.
+const LEAST_WIDTH: usize = 24;
 /// Ids up to this long stand for themselves.
 const SHORT: usize = 12;
 
@@ -32,9 +34,9 @@ pub fn tables(stories: &[(Option<i32>, Story)], fullness: Fullness, looks: Looks
         let members = members_of(story);
         let names = Names::new(members.iter().map(|member| member.id.as_slice()), SHORT, fullness);
         text.push_str(&head(*partition, story));
-        text.push_str(&legend(&members, &names));
+        text.push_str(&legend(&members, &names, looks));
         text.push('\n');
-        text.push_str(&table(story, &names).text(looks));
+        text.push_str(&table(story, &names, looks).text(looks));
     }
     text
 }
@@ -69,10 +71,12 @@ fn members_of(story: &Story) -> Vec<&Member> {
     members
 }
 
-fn legend(members: &[&Member], names: &Names) -> String {
+fn legend(members: &[&Member], names: &Names, looks: Looks) -> String {
+    let most = looks.width.map_or(usize::MAX, usize::from);
     let rows: Vec<_> = members.iter().map(|member| (names.of(&member.id), about(member, names))).collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    rows.iter().map(|(name, about)| format!("  {name:width$}  {about}\n")).collect()
+    let lines = rows.iter().flat_map(|(name, about)| wrapped(&format!("{name:width$}  {about}"), 2, most));
+    lines.map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 fn about(member: &Member, names: &Names) -> String {
@@ -95,8 +99,9 @@ fn about(member: &Member, names: &Names) -> String {
     about.join("  ")
 }
 
-fn table(story: &Story, names: &Names) -> Table {
+fn table(story: &Story, names: &Names, looks: Looks) -> Table {
     let mut table = Table::new(&["TIME (UTC)", "OFFSET", "WHAT"]);
+    let rest = width_of_what(story, looks);
     let mut day = String::new();
     for event in &story.events {
         let (date, time) = day_and_time(event.timestamp);
@@ -104,12 +109,50 @@ fn table(story: &Story, names: &Names) -> Table {
             table.row(vec![date.clone(), String::new(), String::new()]);
             day = date;
         }
-        table.row(vec![time, offsets(event), headline(event, names)]);
-        for line in particulars(event, names) {
-            table.row(vec![String::new(), String::new(), format!("  {line}")]);
+        let mut first = Some((time, offsets(event)));
+        let mut lines = wrapped(&headline(event, names), 0, rest);
+        particulars(event, names).iter().for_each(|line| lines.extend(wrapped(line, 2, rest)));
+        for line in lines {
+            let (time, offsets) = first.take().unwrap_or_default();
+            table.row(vec![time, offsets, line]);
         }
     }
     table
+}
+
+/// Columns that are left for what happened.
+fn width_of_what(story: &Story, looks: Looks) -> usize {
+    let Some(width) = looks.width else { return usize::MAX };
+    let longest = |texts: &mut dyn Iterator<Item = String>| texts.map(|text| text.chars().count()).max().unwrap_or(0);
+    let times = longest(&mut story.events.iter().map(|event| day_and_time(event.timestamp).1)).max("TIME (UTC)".len());
+    let offsets = longest(&mut story.events.iter().map(offsets)).max("OFFSET".len());
+    // Two blanks behind each column.
+    usize::from(width).saturating_sub(times + offsets + 6).max(LEAST_WIDTH)
+}
+
+/// Breaks a line at blanks, so that what goes on stands deeper than where it began.
+fn wrapped(line: &str, indent: usize, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut now = " ".repeat(indent);
+    let mut length = indent;
+    let mut empty = true;
+    for word in line.split(' ') {
+        let letters = word.chars().count();
+        if !empty && length + 1 + letters > width {
+            lines.push(std::mem::replace(&mut now, " ".repeat(indent + 2)));
+            length = indent + 2;
+            empty = true;
+        }
+        if !empty {
+            now.push(' ');
+            length += 1;
+        }
+        now.push_str(word);
+        length += letters;
+        empty = false;
+    }
+    lines.push(now);
+    lines
 }
 
 /// `2026-11-29` and `21:44:36.568`; no day where there is no time.
@@ -151,4 +194,16 @@ pub fn csv(stories: &[(Option<i32>, Story)]) -> String {
         }
     }
     table.csv()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_at_blanks() {
+        assert_eq!(wrapped("one two three", 2, 9), ["  one two", "    three"]);
+        assert_eq!(wrapped("longer-than-it-may-be x", 0, 9), ["longer-than-it-may-be", "  x"]);
+        assert_eq!(wrapped("", 0, 9), [""]);
+    }
 }

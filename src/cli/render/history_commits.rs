@@ -19,21 +19,22 @@ pub fn span(span: &Span, event: &Event, names: &Names) -> String {
         (_, time) => format!(" in {}", span_of_time(time)),
     };
     let mut text = format!("{}{over}: {}", counted(span.commits, "commit"), moves(&span.moves, names));
-    for (id, epoch, transactions) in span.producers.iter().take(names.most()) {
-        let what = counted(*transactions, "transaction");
-        text.push_str(&format!("; producer {id} epoch {epoch}: {what} committed"));
+    for (id, _, transactions) in span.producers.iter().take(names.most()) {
+        text.push_str(&format!("; {} of producer {id}", counted(*transactions, "committed transaction")));
     }
-    if let Some(who) = nobody(span.presence, Flag::Usual) {
+    let producer = span.producers.first().map(|(id, epoch, _)| (*id, *epoch));
+    if let Some(who) = nobody(span.presence, Flag::Usual, producer) {
         text.push_str(&format!(" {who}"));
     }
     text
 }
 
 /// Who may have written where nobody was in the group.
-fn nobody(presence: Presence, flag: Flag) -> Option<&'static str> {
+fn nobody(presence: Presence, flag: Flag, producer: Option<(i64, i16)>) -> Option<&'static str> {
     match (presence, flag) {
+        (Presence::NoMembers, _) if producer.is_some() => Some("(no members: a producer that is not in the group)"),
         (Presence::NoMembers, _) => Some("(no members: an admin reset or a tool)"),
-        (Presence::NoGroup, Flag::Rewind | Flag::Jump) => {
+        (Presence::NoGroup, Flag::Rewind | Flag::Jump) if producer.is_none() => {
             Some("(no group record: a consumer that assigns itself, an admin reset or a tool)")
         }
         _ => None,
@@ -74,7 +75,7 @@ fn together<'t>(told: impl Iterator<Item = (&'t [u8], i32, String)>, names: &Nam
             partitions.sort_unstable();
             let one = partitions.len() == 1;
             let way = if one { key.1.replacen("stay at", "stays at", 1) } else { key.1.clone() };
-            Some(format!("{}:{} {way}", visible(key.0), ranges(partitions.into_iter())))
+            Some(format!("{}:{} {way}", visible(key.0), ranges(partitions.into_iter())).trim_end().to_owned())
         })
         .collect();
     let more: usize = order.iter().skip(most).filter_map(|key| Some(places.get(key)?.len())).sum();
@@ -94,7 +95,7 @@ pub fn commits(it: &Commits, names: &Names) -> String {
         (_, Some(_)) => "transactional commit",
     };
     let whose = it.producer.map(|(id, epoch)| format!(" (producer {id} epoch {epoch})")).unwrap_or_default();
-    let who = nobody(it.presence, flag).map(|who| format!(" {who}")).unwrap_or_default();
+    let who = nobody(it.presence, flag, it.producer).map(|who| format!(" {who}")).unwrap_or_default();
     format!("{word}{whose}: {}{who}", steps(&it.steps, names))
 }
 
@@ -126,16 +127,16 @@ pub fn unfinished(it: &Unfinished, names: &Names) -> String {
                 (Some(first), Some(last)) => format!("written at {first}-{last}"),
                 _ => "written before".to_owned(),
             };
-            format!("ABORTED transaction of producer {id} epoch {epoch}: {told} do not count ({written})")
+            format!("ABORTED transaction of producer {id} epoch {epoch}: {told} ({written})")
         }
-        false => format!("OPEN transaction of producer {id} epoch {epoch}: {told} wait for its end"),
+        false => format!("OPEN transaction of producer {id} epoch {epoch}: {told}, not valid before it ends"),
     }
 }
 
 /// Offsets that were removed.
 pub fn forgotten(it: &Forgotten, event: &Event, names: &Names) -> String {
     let told = it.offsets.iter().map(|removed| {
-        let was = removed.offset.map_or_else(|| "(value not known)".to_owned(), |offset| format!("was {offset}"));
+        let was = removed.offset.map_or_else(String::new, |offset| format!("was {offset}"));
         (removed.topic.as_slice(), removed.partition, was)
     });
     let told = together(told, names);
@@ -148,7 +149,7 @@ pub fn forgotten(it: &Forgotten, event: &Event, names: &Names) -> String {
         Why::GroupDeleted => "the group was deleted with them",
         Why::TopicDeleted => "likely the topic was deleted",
         Why::OffsetsDeleted => "younger than the retention: likely deleted by an admin, or with their topic",
-        Why::Unknown => "nothing of them is known here",
+        Why::Unknown => "what they were is not known here",
     };
     let pending: u64 = it.offsets.iter().map(|removed| removed.pending).sum();
     let pending = match pending {

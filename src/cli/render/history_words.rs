@@ -132,12 +132,11 @@ fn on(before: &Facts, after: &Facts) -> String {
             "assignment epoch {}",
             after.assignment_epoch.map_or_else(|| "removed".to_owned(), |it| it.to_string())
         ),
-        (old, new) if old == new => "members".to_owned(),
-        (_, new) => {
-            let (word, new) = new.split_once(' ').unwrap_or(("", &new));
-            let old = before.generation.or(before.group_epoch).map_or_else(|| "-".to_owned(), |it| it.to_string());
-            format!("{word} {old} -> {new}")
-        }
+        (old, new) if old == new => format!("still {new}"),
+        (_, new) => match (before.generation.or(before.group_epoch), new.split_once(' ')) {
+            (Some(old), Some((word, new))) => format!("{word} {old} -> {new}"),
+            _ => new,
+        },
     };
     if after.kind != GroupType::Classic || before.protocol != after.protocol || before.state != after.state {
         text.push_str(&format!(", {}", stand(after)));
@@ -159,7 +158,7 @@ fn on(before: &Facts, after: &Facts) -> String {
 fn is_first(after: &Facts) -> bool {
     match after.kind {
         GroupType::Classic => after.generation.is_some_and(|it| it <= 1),
-        _ => after.group_epoch.is_some_and(|it| it <= 2),
+        _ => after.group_epoch.is_none_or(|it| it <= 2),
     }
 }
 
@@ -167,7 +166,7 @@ fn number(facts: &Facts) -> String {
     match (facts.generation, facts.group_epoch) {
         (Some(generation), _) => format!("generation {generation}"),
         (_, Some(epoch)) => format!("epoch {epoch}"),
-        _ => "epoch -".to_owned(),
+        _ => "no epoch yet".to_owned(),
     }
 }
 
@@ -190,7 +189,7 @@ fn moved(turn: &Turn, names: &Names) -> String {
     joined.retain(|new| {
         let Some(instance) = new.after.as_ref().and_then(|it| it.instance_id.as_ref()) else { return true };
         let was = |old: &&MemberStep| old.before.as_ref().and_then(|it| it.instance_id.as_ref()) == Some(instance);
-        let Some(at) = left.iter().position(|old| was(old)) else { return true };
+        let Some(at) = left.iter().position(was) else { return true };
         let old = left.remove(at);
         clauses.push(format!("{} takes the place of {}", names.of(new.id()), names.of(old.id())));
         false
@@ -210,6 +209,10 @@ fn moved(turn: &Turn, names: &Names) -> String {
         && before.leader != after.leader
     {
         clauses.push(format!("{} leads", names.of(leader)));
+    }
+    let both = turn.before.as_ref().zip(turn.after.as_ref());
+    if clauses.is_empty() && turn.members.is_empty() && both.is_some_and(|(_, it)| it.kind == GroupType::Classic) {
+        clauses.push("no member came, went or got anything else".to_owned());
     }
     clauses.join("; ")
 }
@@ -245,7 +248,7 @@ fn turn_lines(turn: &Turn, names: &Names) -> Vec<String> {
             None => format!("regular expression {expression} is forgotten"),
         });
     }
-    if let Some(topics) = &turn.share_topics {
+    if let (Some(topics), Some(_)) = (&turn.share_topics, &turn.after) {
         lines.push(share_line(topics));
     }
     if let Some(topics) = &turn.reads {
@@ -263,22 +266,32 @@ fn list(topics: &[Vec<u8>], names: &Names) -> String {
 }
 
 fn share_line(topics: &[ShareTopic]) -> String {
-    let each = |it: &ShareTopic| {
+    let mut states: Vec<(&str, Vec<String>)> = Vec::new();
+    for it in topics {
         let partitions = ranges(it.topic.partitions.iter().copied());
         let name = visible(&crate::model::history::event::name_of(&it.topic));
-        if partitions.is_empty() { format!("{} {name}", it.state) } else { format!("{} {name}:{partitions}", it.state) }
-    };
-    let topics: Vec<_> = topics.iter().map(each).collect();
-    if topics.is_empty() {
+        let text = if partitions.is_empty() { name } else { format!("{name}:{partitions}") };
+        match states.last_mut() {
+            Some((state, texts)) if *state == it.state => texts.push(text),
+            _ => states.push((it.state, vec![text])),
+        }
+    }
+    let states: Vec<_> = states.into_iter().map(|(state, texts)| format!("{state} {}", texts.join(", "))).collect();
+    if states.is_empty() {
         "share partitions: none".to_owned()
     } else {
-        format!("share partitions: {}", topics.join(", "))
+        format!("share partitions: {}", states.join("; "))
     }
 }
 
 fn member_line(step: &MemberStep, turn: &Turn) -> Option<String> {
     let classic = |facts: &Option<Facts>| facts.as_ref().is_none_or(|it| it.kind == GroupType::Classic);
-    if classic(&turn.before) && classic(&turn.after) { classic_line(step) } else { modern_line(step) }
+    // What a group converts to says how its members stand.
+    if turn.after.is_some() && classic(&turn.after) || classic(&turn.before) && turn.after.is_none() {
+        classic_line(step)
+    } else {
+        modern_line(step)
+    }
 }
 
 fn classic_line(step: &MemberStep) -> Option<String> {
@@ -323,8 +336,12 @@ fn modern_line(step: &MemberStep) -> Option<String> {
     let keeps: Vec<_> = held.kept.iter().filter(|it| target.contains(*it)).cloned().collect();
     let target_changed = step.target().is_some_and(|it| !it.is_nothing());
     let mut clauses = Vec::new();
+    let was_revoking: BTreeSet<_> =
+        step.before.iter().filter_map(|it| it.pending_revocation.as_ref()).flat_map(pieces).collect();
+    let now_gone: Vec<_> = was_revoking.into_iter().filter(|it| !revoking.contains(it) && !has.contains(it)).collect();
     say(&mut clauses, "gets", &held.gained);
     say(&mut clauses, "gave up", &given_up);
+    say(&mut clauses, "has given up", &now_gone);
     say(&mut clauses, "is giving up", &revoking.into_iter().collect::<Vec<_>>());
     if target_changed {
         say(&mut clauses, "is to give up", &to_lose);
@@ -419,13 +436,14 @@ pub fn ranges(numbers: impl Iterator<Item = i32>) -> String {
     runs.join(",")
 }
 
-/// `0.3 s`, `12 s`, `5 min`, `3 h`, `2 d`.
+/// `300 ms`, `1.5 s`, `12 s`, `5 min`, `3 h`, `2 d`.
 pub fn span_of_time(millis: i64) -> String {
-    match millis {
-        ..10_000 => format!("{}.{} s", millis / 1000, millis % 1000 / 100),
-        ..120_000 => format!("{} s", millis / 1000),
-        ..7_200_000 => format!("{} min", millis / 60_000),
-        ..172_800_000 => format!("{} h", millis / 3_600_000),
+    match millis.max(0) {
+        0..1000 => format!("{millis} ms"),
+        1000..10_000 => format!("{}.{} s", millis / 1000, millis % 1000 / 100),
+        10_000..120_000 => format!("{} s", millis / 1000),
+        120_000..7_200_000 => format!("{} min", millis / 60_000),
+        7_200_000..172_800_000 => format!("{} h", millis / 3_600_000),
         _ => format!("{} d", millis / 86_400_000),
     }
 }
@@ -502,7 +520,8 @@ mod tests {
         assert_eq!(ranges([0, 1, 2, 5, 7, 8].into_iter()), "0-2,5,7-8");
         assert_eq!(ranges([i32::MAX].into_iter()), "2147483647");
         assert_eq!(letter(27), "B2");
-        assert_eq!(span_of_time(333), "0.3 s");
+        assert_eq!(span_of_time(333), "333 ms");
+        assert_eq!(span_of_time(1999), "1.9 s");
         assert_eq!(span_of_time(600_000), "10 min");
     }
 }

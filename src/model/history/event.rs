@@ -94,12 +94,15 @@ pub struct Turn {
     /// How many other members there are.
     pub unchanged: usize,
     /// Regular expressions that were resolved (to these topics) or forgotten.
-    pub regexes: Vec<(Vec<u8>, Option<Vec<Vec<u8>>>)>,
+    pub regexes: Vec<Resolved>,
     /// Where the share partitions stand, if that was written.
     pub share_topics: Option<Vec<ShareTopic>>,
     /// The topics that the group reads and their numbers of partitions, if that was written (4.0 and earlier).
     pub reads: Option<Vec<(Vec<u8>, i32)>>,
 }
+
+/// A regular expression and the topics it stands for now; none if it was forgotten.
+pub type Resolved = (Vec<u8>, Option<Vec<Vec<u8>>>);
 
 /// A member before and after a step.
 #[derive(Debug, Clone)]
@@ -298,7 +301,7 @@ pub struct Span {
     pub presence: Presence,
     /// By topic and partition.
     pub moves: Vec<Move>,
-    /// The producers whose committed transactions brought some of them: id, epoch, how many transactions.
+    /// The producers whose committed transactions brought some of them: id, last epoch, how many transactions.
     pub producers: Vec<(i64, i16, u64)>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Must not know: commits, and how steps are told.
 
-use super::event::{Facts, MemberStep, Turn};
+use super::event::{Facts, MemberStep, Resolved, Turn};
 use crate::model::assemble::{empty, kind_of_type};
 use crate::model::assemble_classic;
 use crate::model::assemble_modern::{self, Seen, Validated};
@@ -28,7 +28,7 @@ pub struct Now {
 pub struct Before {
     facts: Option<Facts>,
     members: BTreeMap<Vec<u8>, Option<Member>>,
-    regexes: Vec<(Vec<u8>, Option<Vec<Vec<u8>>>)>,
+    regexes: Vec<Resolved>,
     share_topics_written: bool,
     reads: Option<Vec<(Vec<u8>, i32)>>,
 }

@@ -45,7 +45,7 @@ impl Folder {
     }
 
     /// Events from a number on.
-    pub fn from_mut(&mut self, from: usize) -> &mut [Event] {
+    pub fn since(&mut self, from: usize) -> &mut [Event] {
         self.events.get_mut(from..).unwrap_or_default()
     }
 

@@ -59,6 +59,8 @@ pub struct Waiting {
     pub commit: Commit,
     /// Where it stands.
     pub site: Site,
+    /// Whether anyone was in the group when it was written.
+    pub presence: Presence,
 }
 
 /// The story of one group.
@@ -103,7 +105,7 @@ struct OpenSpan {
     batches: u64,
     presence: Presence,
     moves: BTreeMap<Vec<u8>, BTreeMap<i32, Move>>,
-    producers: BTreeMap<(i64, i16), u64>,
+    producers: BTreeMap<i64, (i16, u64)>,
 }
 
 impl Tale {
@@ -123,6 +125,15 @@ impl Tale {
             events: Folder::new(telling.storms),
             last: None,
             damage_seen: 0,
+        }
+    }
+
+    /// Whether anyone is in the group.
+    pub fn presence(&self) -> Presence {
+        match self.now.kind() {
+            None => Presence::NoGroup,
+            Some(_) if self.now.has_members() => Presence::Members,
+            Some(_) => Presence::NoMembers,
         }
     }
 
@@ -179,6 +190,7 @@ impl Tale {
     pub fn committed(&mut self, site: Site, producer: (i64, i16), waiting: Vec<Waiting>) {
         self.end_step();
         self.settle_batch();
+        let presence = waiting.first().map_or_else(|| self.presence(), |first| first.presence);
         let mut steps = Vec::new();
         for Waiting { topic, partition, commit, .. } in waiting {
             let later = self.stored.get(&topic, partition).map(|stored| (stored.log_offset, stored.offset));
@@ -188,7 +200,7 @@ impl Tale {
             };
             steps.push(commit_step(&topic, partition, commit, before, flag));
         }
-        self.tell_commits(steps, (site, site), Some(producer));
+        self.tell_commits(steps, (site, site), presence, Some(producer));
     }
 
     /// The transaction of these commits was aborted, or did not end.
@@ -229,7 +241,7 @@ impl Tale {
     pub fn end_batch(&mut self, lost: &dyn Fn(&[u8]) -> bool) {
         self.settle_batch();
         let (group_gone, subscribed) = (self.group_gone, &self.now);
-        for event in self.events.from_mut(self.events_before) {
+        for event in self.events.since(self.events_before) {
             let What::Forgotten(forgotten) = &mut event.what else { continue };
             if !matches!(forgotten.why, Why::OffsetsDeleted) {
                 continue;
@@ -266,7 +278,7 @@ impl Tale {
         if !self.batch.is_empty() {
             let steps = std::mem::take(&mut self.batch);
             if let Some(at) = self.batch_sites.take() {
-                self.tell_commits(steps, at, None);
+                self.tell_commits(steps, at, self.presence(), None);
             }
         }
     }
@@ -290,12 +302,13 @@ impl Tale {
         self.tell(at, What::Forgotten(Box::new(Forgotten { offsets, why })));
     }
 
-    fn tell_commits(&mut self, steps: Vec<CommitStep>, at: (Site, Site), producer: Option<(i64, i16)>) {
-        let presence = match self.now.kind() {
-            None => Presence::NoGroup,
-            Some(_) if self.now.has_members() => Presence::Members,
-            Some(_) => Presence::NoMembers,
-        };
+    fn tell_commits(
+        &mut self,
+        steps: Vec<CommitStep>,
+        at: (Site, Site),
+        presence: Presence,
+        producer: Option<(i64, i16)>,
+    ) {
         let remarkable = steps.iter().any(|step| step.flag != Flag::Usual);
         if remarkable || self.telling.commits == CommitsTold::Each {
             self.end_span();
@@ -324,7 +337,7 @@ impl Tale {
             batches: span.batches,
             presence: span.presence,
             moves: span.moves.into_values().flat_map(BTreeMap::into_values).collect(),
-            producers: span.producers.into_iter().map(|((id, epoch), count)| (id, epoch, count)).collect(),
+            producers: span.producers.into_iter().map(|(id, (epoch, count))| (id, epoch, count)).collect(),
         };
         self.tell((span.from, span.to), What::Commits(Box::new(what)));
     }
@@ -363,7 +376,7 @@ impl OpenStep {
         );
         if site.batch == self.to.batch {
             let another = is_value && (classic && self.classic || self.current && (group || member));
-            return !another && !(self.classic && !classic);
+            return !another && (classic || !self.classic);
         }
         let together = site.timestamp - self.to.timestamp <= TOGETHER && site.timestamp >= 0;
         let another = classic || self.classic || self.epoch && group || self.current && member;
@@ -387,8 +400,10 @@ impl OpenStep {
 impl OpenSpan {
     fn add(&mut self, steps: Vec<CommitStep>, producer: Option<(i64, i16)>) {
         self.batches += 1;
-        if let Some(producer) = producer {
-            *self.producers.entry(producer).or_default() += 1;
+        if let Some((id, epoch)) = producer {
+            let (last_epoch, transactions) = self.producers.entry(id).or_default();
+            *last_epoch = epoch;
+            *transactions += 1;
         }
         for step in steps {
             self.commits += 1;

@@ -335,9 +335,7 @@ impl Offsets {
 
     /// Every slot that is taken.
     pub fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
-        self.prefixes
-            .iter_mut()
-            .flat_map(|prefix| prefix.slots.iter_mut().flatten().chain(prefix.sparse.values_mut()))
+        self.prefixes.iter_mut().flat_map(|prefix| prefix.slots.iter_mut().flatten().chain(prefix.sparse.values_mut()))
     }
 
     /// Every prefix that is there: its number and its group and topic.

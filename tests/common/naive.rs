@@ -497,7 +497,8 @@ fn modern(group: &mut Value, kind: &str, records: &[&Record<'_>], topics: NameOf
     if kind == "streams" {
         // Development builds numbered the topology 18.
         let topology = of_type(18).chain(of_type(23)).filter(|it| it.value.get("subtopologies").is_some());
-        group["topologyEpoch"] = topology.last().map_or(Value::Null, |it| it.value["epoch"].clone());
+        group["topologyEpoch"] =
+            topology.max_by_key(|it| it.number).map_or(Value::Null, |it| it.value["epoch"].clone());
     }
     let ids: BTreeSet<_> = records.iter().filter_map(|it| it.key.get("memberId")?.as_str()).collect();
     let members: Vec<_> = ids.into_iter().map(|id| member(kind, id, records, topics)).collect();

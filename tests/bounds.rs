@@ -15,7 +15,7 @@ use build::{Bat, Commit, Rec, T0, commit, forget, offset_key, write_log};
 use grouplog::bytes::put_uvarint;
 use std::time::{Duration, Instant};
 
-const PLENTY: Duration = Duration::from_secs(40);
+const PLENTY: Duration = Duration::from_secs(30);
 
 /// Records in batches of a thousand.
 fn batches(records: Vec<Rec>) -> Vec<Bat> {

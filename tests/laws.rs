@@ -149,7 +149,7 @@ fn any_record(dice: &mut Dice, kind: Kind, groups: &[&[u8]], epochs: &mut BTreeM
         0..=10 => {
             let partition = if kind.dense { dice.below(400) as i32 } else { *dice.pick(PARTITIONS) };
             let number = i16::from(!dice.one_in(4));
-            let mut key = offset_key(number, group, *dice.pick(TOPICS), partition);
+            let mut key = offset_key(number, group, dice.pick::<&str>(TOPICS), partition);
             if dice.one_in(20) {
                 // A coordinator reads fields, and does not look at what follows them.
                 key.extend_from_slice(b"more");
@@ -389,7 +389,7 @@ fn commit_step(dice: &mut Dice, actor: &Actor<'_>, history: &mut History, transa
         history.offset += 1;
         return;
     }
-    let key = offset_key(1, actor.name, *dice.pick(TOPICS), dice.below(3) as i32);
+    let key = offset_key(1, actor.name, dice.pick::<&str>(TOPICS), dice.below(3) as i32);
     let value = if dice.one_in(4) { None } else { of_today(dice, 1) };
     history.add(key, value, producer);
 }
@@ -410,7 +410,7 @@ fn cleaned(dice: &mut Dice, events: &[Event]) -> Vec<Event> {
         }
     }
     let stays = |(i, event): (usize, &Event)| {
-        let Some((key, has_value)) = key_of(event) else { return None };
+        let (key, has_value) = key_of(event)?;
         (last.get(&key) == Some(&i) && (has_value || dice.one_in(2))).then(|| event.clone())
     };
     head.iter().enumerate().filter_map(stays).chain(tail.iter().cloned()).collect()
@@ -627,7 +627,7 @@ impl<'t> Trial<'t> {
         self.old_rules(&paths);
         self.up_to_an_offset(&paths);
         self.up_to_a_time(&paths);
-        self.from_the_log_start(&paths);
+        self.behind_the_log_start(&paths);
         self.one_group(&paths);
     }
 
@@ -649,7 +649,7 @@ impl<'t> Trial<'t> {
         self.holds(paths, &Ask { until: Until::Time(time), ..ALL }, last, &format!("up to time {time}"));
     }
 
-    fn from_the_log_start(&mut self, paths: &[PathBuf]) {
+    fn behind_the_log_start(&mut self, paths: &[PathBuf]) {
         let start = self.offset();
         self.holds(paths, &Ask { log_start: Some(start), ..ALL }, i64::MAX, &format!("from {start}"));
     }

@@ -492,12 +492,15 @@ fn modern(group: &mut Value, kind: &str, records: &[&Record<'_>], topics: NameOf
     let of_type = |number: i16| records.iter().filter(move |record| record.number == number);
     let one = |number: i16, field: &str| of_type(number).next().map_or(Value::Null, |it| it.value[field].clone());
     group["protocolType"] = json!(kind);
-    group["groupEpoch"] = one(epoch_type, "epoch");
-    group["assignmentEpoch"] = one(assignment_type, "assignmentEpoch");
+    // 1 is where a group begins, before its first record (seen with 4.4).
+    let or_first = |epoch: Value| if epoch.is_null() { json!(1) } else { epoch };
+    group["groupEpoch"] = or_first(one(epoch_type, "epoch"));
+    group["assignmentEpoch"] = or_first(one(assignment_type, "assignmentEpoch"));
     if kind == "streams" {
         // Development builds numbered the topology 18.
         let topology = of_type(18).chain(of_type(23)).filter(|it| it.value.get("subtopologies").is_some());
-        group["topologyEpoch"] = topology.last().map_or(Value::Null, |it| it.value["epoch"].clone());
+        group["topologyEpoch"] =
+            topology.max_by_key(|it| it.number).map_or(Value::Null, |it| it.value["epoch"].clone());
     }
     let ids: BTreeSet<_> = records.iter().filter_map(|it| it.key.get("memberId")?.as_str()).collect();
     let members: Vec<_> = ids.into_iter().map(|id| member(kind, id, records, topics)).collect();
@@ -539,7 +542,7 @@ fn modern(group: &mut Value, kind: &str, records: &[&Record<'_>], topics: NameOf
 
 fn state(kind: &str, group: &Value, streams: Option<&Value>) -> &'static str {
     let members = group["members"].as_array().unwrap();
-    let number = |name: &str| group[name].as_i64().unwrap_or(0);
+    let number = |name: &str| group[name].as_i64().unwrap();
     if members.is_empty() {
         return "Empty";
     }
@@ -547,9 +550,12 @@ fn state(kind: &str, group: &Value, streams: Option<&Value>) -> &'static str {
         return "Stable";
     }
     if kind == "streams" {
-        let validated = streams.and_then(|it| it.get("validatedTopologyEpoch")?.as_i64()).unwrap_or(-1);
-        let topology = group["topologyEpoch"].as_i64();
-        if topology.is_none() || (validated >= 0 && Some(validated) != topology) {
+        let Some(topology) = group["topologyEpoch"].as_i64() else { return "NotReady" };
+        // Releases that keep the checked epoch in the record write the configs, too.
+        let checked = streams.and_then(|it| it.get("validatedTopologyEpoch")?.as_i64());
+        let told = checked.is_some_and(|it| it != -1)
+            || streams.is_some_and(|it| it.get("lastAssignmentConfigs").is_some_and(|it| !it.is_null()));
+        if told && checked.unwrap_or(-1) != topology {
             return "NotReady";
         }
     }
@@ -586,6 +592,15 @@ fn by_id(list: &Value, topics: NameOf<'_>) -> Value {
             json!({ "topic": name, "topicId": URL_SAFE_NO_PAD.encode(id), "partitions": partitions })
         })
         .collect()
+}
+
+/// Lists of topics by id as one, every id once.
+fn together(lists: &[&Value]) -> Value {
+    let mut all: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+    for topic in lists.iter().flat_map(|list| list.as_array().unwrap()) {
+        all.entry(topic["topicId"].as_str().unwrap()).or_default().extend(numbers(&topic["partitions"]));
+    }
+    all.into_iter().map(|(id, partitions)| json!({ "topicId": id, "partitions": partitions })).collect()
 }
 
 fn numbers(partitions: &Value) -> Vec<i64> {
@@ -629,13 +644,20 @@ fn member(kind: &str, id: &str, records: &[&Record<'_>], topics: NameOf<'_>) -> 
     member["assignment"] = match (kind, current) {
         (_, None) => json!([]),
         ("streams", Some(it)) => tasks(it, ""),
+        // Until it has given them up, a member of a consumer group has these too.
+        ("consumer", Some(it)) if it.get("targetMemberEpoch").is_none() => {
+            by_id(&together(&[&it["assignedPartitions"], &it["partitionsPendingRevocation"]]), topics)
+        }
         (_, Some(it)) => by_id(&it["assignedPartitions"], topics),
     };
     if let Some(current) = current {
         match kind {
             "streams" => member["pendingRevocation"] = tasks(current, "PendingRevocation"),
             "consumer" => {
-                member["pendingRevocation"] = by_id(&current["partitionsPendingRevocation"], topics);
+                let revoking = &current["partitionsPendingRevocation"];
+                let today = current.get("targetMemberEpoch").is_none();
+                member["pendingRevocation"] =
+                    by_id(&if today { together(&[revoking]) } else { revoking.clone() }, topics);
             }
             _ => {}
         }

@@ -19,6 +19,9 @@ _grouplog() {
             grouplog,describe)
                 cmd="grouplog__subcmd__describe"
                 ;;
+            grouplog,diff)
+                cmd="grouplog__subcmd__diff"
+                ;;
             grouplog,dump)
                 cmd="grouplog__subcmd__dump"
                 ;;
@@ -45,6 +48,9 @@ _grouplog() {
                 ;;
             grouplog__subcmd__help,describe)
                 cmd="grouplog__subcmd__help__subcmd__describe"
+                ;;
+            grouplog__subcmd__help,diff)
+                cmd="grouplog__subcmd__help__subcmd__diff"
                 ;;
             grouplog__subcmd__help,dump)
                 cmd="grouplog__subcmd__help__subcmd__dump"
@@ -77,7 +83,7 @@ _grouplog() {
 
     case "${cmd}" in
         grouplog)
-            opts="-q -v -h -V --color --no-progress --quiet --verbose --help --version info dump groups describe history partition-of schema generate help"
+            opts="-q -v -h -V --color --no-progress --quiet --verbose --help --version info dump groups describe history diff partition-of schema generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -110,6 +116,76 @@ _grouplog() {
                     return 0
                     ;;
                 --retention)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl csv" -- "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group-regex)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at-offset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at-time)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as-broker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --now)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --topics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        grouplog__subcmd__diff)
+            opts="-q -v -h --partition --include-stray --max-inflated --from --to --digest --format --group --group-regex --at-offset --at-time --as-broker --ignore-log-start --now --topics --threads --color --no-progress --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --partition)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-inflated)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -339,7 +415,7 @@ _grouplog() {
             return 0
             ;;
         grouplog__subcmd__help)
-            opts="info dump groups describe history partition-of schema generate help"
+            opts="info dump groups describe history diff partition-of schema generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -353,6 +429,20 @@ _grouplog() {
             return 0
             ;;
         grouplog__subcmd__help__subcmd__describe)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        grouplog__subcmd__help__subcmd__diff)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -37,6 +37,7 @@ complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "dump" -d 'Print e
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "schema" -d 'Record types, their versions and fields'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "generate" -d 'Write the man pages or shell completions'
@@ -182,6 +183,32 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand history" -l no-progres
 complete -c grouplog -n "__fish_grouplog_using_subcommand history" -s q -l quiet -d 'Say nothing on stderr but errors'
 complete -c grouplog -n "__fish_grouplog_using_subcommand history" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
 complete -c grouplog -n "__fish_grouplog_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l from -d 'Of one log: the earlier point, @N or a moment' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l to -d 'Of one log: the later point, @N or a moment; without it, the end' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l format -d 'How to print' -r -f -a "table\t'A table for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'
+csv\t'Comma-separated values with a header line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l group -d 'Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. \'\' is the empty group id' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l group-regex -d 'Only groups that this regular expression matches whole' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l at-offset -d 'The state after the record at log offset N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l at-time -d 'The state at a moment: after the last record in log order whose time is at or before it' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l as-broker -d 'By the rules of this release where they differ from the newest' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l topics -d 'Names of topics that records hold only by id: lines of name,id,partitions' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l threads -d 'How many threads to use; partitions are read in parallel' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l digest -d 'Print digests of the state of each partition and group, and whether they are alike'
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l ignore-log-start -d 'Begin at the first record, whatever the log dir\'s log-start-offset-checkpoint says'
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l partitions -d 'How many partitions __consumer_offsets has (offsets.topic.num.partitions)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l log-dir -d 'Count the partitions in this log dir (repeat it for a broker with several disks)' -r -F
 complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l format -d 'How to print' -r -f -a "table\t'A table for people'
@@ -212,12 +239,13 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -l no-progre
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s q -l quiet -d 'Say nothing on stderr but errors'
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history partition-of schema generate help" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history partition-of schema generate help" -f -a "dump" -d 'Print every record, decoded'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history partition-of schema generate help" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history partition-of schema generate help" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history partition-of schema generate help" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history partition-of schema generate help" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history partition-of schema generate help" -f -a "schema" -d 'Record types, their versions and fields'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history partition-of schema generate help" -f -a "generate" -d 'Write the man pages or shell completions'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history partition-of schema generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "dump" -d 'Print every record, decoded'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "schema" -d 'Record types, their versions and fields'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "generate" -d 'Write the man pages or shell completions'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -11,6 +11,7 @@ use common::{golden, grouplog};
 use grouplog::log::{Codec, DEFAULT_MAX_INFLATED};
 use grouplog::model::digest::Digests;
 use grouplog::model::load::{Loading, Until, load};
+use grouplog::model::replay::Helper;
 use grouplog::model::rules::Rules;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -315,6 +316,7 @@ fn state_digests(dir: &Path) -> Digests {
         until: Until::End,
         log_start: None,
         max_inflated: DEFAULT_MAX_INFLATED,
+        helper: Helper::None,
         wanted: &|_| true,
     };
     Digests::of(&load(&segments, &how, &mut |_| {}).unwrap())

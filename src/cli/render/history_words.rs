@@ -328,17 +328,18 @@ fn modern_line(step: &MemberStep) -> Option<String> {
         return (!held.lost.is_empty()).then(|| format!("had {}", things(&held.lost)));
     };
     let revoking: BTreeSet<_> = after.pending_revocation.iter().flat_map(pieces).collect();
-    let given_up: Vec<_> = held.lost.iter().filter(|it| !revoking.contains(*it)).cloned().collect();
     let has = pieces(&after.assignment);
     let target = after.target.as_ref().map(pieces).unwrap_or_default();
     let to_get: Vec<_> = target.difference(&has).cloned().collect();
-    let to_lose: Vec<_> = has.difference(&target).cloned().collect();
+    let to_lose: Vec<_> = has.difference(&target).filter(|it| !revoking.contains(*it)).cloned().collect();
     let keeps: Vec<_> = held.kept.iter().filter(|it| target.contains(*it)).cloned().collect();
     let target_changed = step.target().is_some_and(|it| !it.is_nothing());
     let mut clauses = Vec::new();
     let was_revoking: BTreeSet<_> =
         step.before.iter().filter_map(|it| it.pending_revocation.as_ref()).flat_map(pieces).collect();
     let now_gone: Vec<_> = was_revoking.into_iter().filter(|it| !revoking.contains(it) && !has.contains(it)).collect();
+    let given_up = held.lost.iter().filter(|it| !revoking.contains(*it) && !now_gone.contains(it));
+    let given_up: Vec<_> = given_up.cloned().collect();
     say(&mut clauses, "gets", &held.gained);
     say(&mut clauses, "gave up", &given_up);
     say(&mut clauses, "has given up", &now_gone);

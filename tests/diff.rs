@@ -600,7 +600,7 @@ fn formats() {
     assert!(all.iter().all(|line| line["difference"].is_string() && line["severity"].is_string()));
     let csv = run("csv", &[]);
     assert!(
-        csv.starts_with("DIFFERENCE,SEVERITY,PARTITION,GROUP,TOPIC,TOPIC-PARTITION,MEMBER,FIELD,A,B,AHEAD,MESSAGE\n")
+        csv.starts_with("difference,severity,partition,group,topic,topic-partition,member,field,a,b,ahead,message\n")
     );
     assert_eq!(csv.lines().count(), all.len() + 1);
     let digests = run("csv", &["--digest"]);

@@ -54,7 +54,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// For people: a column of numbers stands to the right, long cells wrap where the width is limited.
+    /// For people, as blocks where the columns do not fit: a column of numbers stands to the right, long cells wrap where the width is limited.
     pub fn text(&self, looks: Looks) -> String {
         let mut table = comfy_table::Table::new();
         table.load_preset(presets::NOTHING);
@@ -81,7 +81,22 @@ impl Table {
             }
         }
         let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+        // The head may carry escapes for colour; the rows tell the width.
+        let fits = |width: u16| lines.iter().skip(1).all(|line| line.chars().count() <= usize::from(width.max(20)));
+        if looks.width.is_some_and(|width| !fits(width)) {
+            return self.blocks();
+        }
         lines.join("\n") + "\n"
+    }
+
+    /// For people whose terminal is too narrow for the columns: a block a row, a line a cell.
+    fn blocks(&self) -> String {
+        let widest = self.head.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let block = |row: &Vec<String>| {
+            let cells = self.head.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+            cells.map(|(name, cell)| format!("{name:widest$}  {cell}\n")).collect::<String>()
+        };
+        self.rows.iter().map(block).collect::<Vec<_>>().join("\n")
     }
 
     /// For programs: RFC 4180 with a header line in small letters, LF at line ends.
@@ -122,6 +137,15 @@ pub fn csv_line<'a>(out: &mut String, fields: impl Iterator<Item = &'a str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_fit_stands_in_blocks() {
+        let mut table = Table::new(&["GROUP", "TIME"]);
+        table.row(vec!["a-group-with-a-long-name".into(), "2026-11-29T21:46:30.448Z".into()]);
+        table.row(vec!["g".into(), "-".into()]);
+        let text = table.text(Looks { width: Some(40), color: Looking::Plain });
+        assert_eq!(text, "GROUP  a-group-with-a-long-name\nTIME   2026-11-29T21:46:30.448Z\n\nGROUP  g\nTIME   -\n");
+    }
 
     #[test]
     fn csv_quotes_what_must_be() {

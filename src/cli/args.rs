@@ -289,17 +289,9 @@ pub enum StateChoice {
     NotReady,
 }
 
-/// `describe`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Without --offsets, --members or --state all three are shown; -v adds columns.
-
-Examples:
-  grouplog describe my-group -- /var/lib/kafka
-  grouplog describe --group 'orders-*' --offsets /var/lib/kafka
-  grouplog describe --all --format json /var/lib/kafka
-  grouplog describe my-group --retention 7d -v -- /var/lib/kafka")]
-pub struct DescribeArgs {
+/// Groups and paths in one line: `GROUP... -- PATH...`, or `PATH...` with `--group`, `--group-regex` or `--all`.
+#[derive(Debug, Clone, Args)]
+pub struct Named {
     /// Groups, with the paths behind --; or the paths, with --group or --all
     #[arg(value_name = "GROUP|PATH", required = true)]
     pub words: Vec<OsString>,
@@ -312,6 +304,22 @@ pub struct DescribeArgs {
     /// Every group
     #[arg(long)]
     pub all: bool,
+}
+
+/// `describe`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --offsets, --members or --state all three are shown; -v adds columns.
+
+Examples:
+  grouplog describe my-group -- /var/lib/kafka
+  grouplog describe --group 'orders-*' --offsets /var/lib/kafka
+  grouplog describe --all --format json /var/lib/kafka
+  grouplog describe my-group --retention 7d -v -- /var/lib/kafka")]
+pub struct DescribeArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub named: Named,
     /// Show the offsets
     #[arg(long)]
     pub offsets: bool,
@@ -352,18 +360,9 @@ Examples:
   grouplog history my-group --commits --topic orders --time -12h.. -- /var/lib/kafka
   grouplog history --group 'orders-*' --format jsonl /var/lib/kafka")]
 pub struct HistoryArgs {
-    /// Groups, with the paths behind --; or the paths, with --group or --all
-    #[arg(value_name = "GROUP|PATH", required = true)]
-    pub words: Vec<OsString>,
-    /// A .log file, a partition folder __consumer_offsets-N, or a log dir that holds such folders
-    #[arg(value_name = "PATH", last = true)]
-    pub paths: Vec<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub reading: Reading,
-    /// Every group
-    #[arg(long)]
-    pub all: bool,
+    pub named: Named,
     /// Tell every commit, with how far it went
     #[arg(long)]
     pub commits: bool,

@@ -1,7 +1,7 @@
 //! `describe`: groups whole.
 
 use super::Outcome;
-use crate::cli::args::{DescribeArgs, GroupChoice, TextFormat};
+use crate::cli::args::{DescribeArgs, GroupChoice, Named, TextFormat};
 use crate::cli::render::group_table::{self, Detail, OffsetColumns};
 use crate::cli::render::name::visible;
 use crate::cli::render::{document, group_json};
@@ -11,21 +11,20 @@ use crate::cli::talk::Context;
 use crate::model::partitioner::partition_of;
 use crate::model::view::Group;
 use anyhow::{Result, bail};
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Runs it.
 pub fn run(args: &DescribeArgs, context: &mut Context) -> Result<Outcome> {
-    let (choice, paths) = groups_and_paths(&args.words, &args.paths, &args.choice, args.all)?;
+    let (choice, paths) = groups_and_paths(&args.named, &args.choice)?;
     let filter = GroupFilter::new(&choice)?;
     let wanted = |group: &[u8]| filter.matches(group);
-    let states = load_paths(&paths, &args.reading, &args.moments, &wanted, context)?;
+    let states = load_paths(&paths, &args.named.reading, &args.moments, &wanted, context)?;
     let mut groups = Vec::new();
     states.each_group(|loaded, group| {
         groups.push((loaded.partition.number, group));
         Ok(())
     })?;
-    if groups.is_empty() && !args.all {
+    if groups.is_empty() && !args.named.all {
         let read: Vec<_> = states.loaded.iter().filter_map(|it| it.partition.number).collect();
         bail!("{}", not_found(&choice, &read));
     }
@@ -34,13 +33,9 @@ pub fn run(args: &DescribeArgs, context: &mut Context) -> Result<Outcome> {
 }
 
 /// `GROUP... -- PATH...`, or `PATH...` with `--group`, `--group-regex` or `--all`.
-pub fn groups_and_paths(
-    words: &[OsString],
-    paths: &[PathBuf],
-    choice: &GroupChoice,
-    all: bool,
-) -> Result<(GroupChoice, Vec<PathBuf>)> {
-    let chosen = all || !choice.group.is_empty() || !choice.group_regex.is_empty();
+pub fn groups_and_paths(named: &Named, choice: &GroupChoice) -> Result<(GroupChoice, Vec<PathBuf>)> {
+    let Named { words, paths, .. } = named;
+    let chosen = named.all || !choice.group.is_empty() || !choice.group_regex.is_empty();
     match (paths.is_empty(), chosen) {
         (false, false) => Ok((GroupChoice { group: words.to_vec(), ..GroupChoice::default() }, paths.to_vec())),
         (false, true) => bail!(crate::cli::Usage(

@@ -24,10 +24,10 @@ use std::ffi::OsString;
 
 /// Runs it.
 pub fn run(args: &HistoryArgs, context: &mut Context) -> Result<Outcome> {
-    let (choice, paths) = groups_and_paths(&args.words, &args.paths, &args.choice, args.all)?;
+    let (choice, paths) = groups_and_paths(&args.named, &args.choice)?;
     let filter = GroupFilter::new(&choice)?;
     let wanted = |group: &[u8]| filter.matches(group);
-    let partitions = input::open_paths(&paths, &args.reading, context)?;
+    let partitions = input::open_paths(&paths, &args.named.reading, context)?;
     let mut topics = topics_of_file(&args.moments)?;
     log_dirs(partitions.iter()).iter().for_each(|dir| topics.learn_from_log_dir(dir));
     let told = tell(args, &partitions, &topics, &wanted, context)?;
@@ -37,7 +37,7 @@ pub fn run(args: &HistoryArgs, context: &mut Context) -> Result<Outcome> {
         .zip(told)
         .flat_map(|(partition, told)| told.stories.into_iter().map(|story| (partition.number, story)))
         .collect();
-    if stories.is_empty() && !args.all {
+    if stories.is_empty() && !args.named.all {
         let read: Vec<_> = partitions.iter().filter_map(|it| it.number).collect();
         match is_whole(args) {
             true => bail!("{}", not_found(&choice, &read)),
@@ -78,7 +78,7 @@ fn tell(
         let last = last_offset(args, partition).with_context(|| partition.path().display().to_string())?;
         let extent = (start_of(partition, &args.moments), last);
         let mut teller = Teller::new(telling, rules, extent, stretch.clone(), wanted);
-        let mut inflater = args.reading.inflater();
+        let mut inflater = args.named.reading.inflater();
         let mut before = 0;
         for file in &partition.segments {
             let named = || file.path.display().to_string();
@@ -101,7 +101,7 @@ fn last_offset(args: &HistoryArgs, partition: &Partition) -> Result<i64> {
         Until::Offset(offset) => offset,
         Until::Time(time) => {
             let paths: Vec<_> = partition.segments.iter().map(|segment| segment.path.clone()).collect();
-            let max_inflated = args.reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED);
+            let max_inflated = args.named.reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED);
             last_offset_at(&paths, time, max_inflated)?.unwrap_or(i64::MIN)
         }
     })

@@ -604,7 +604,7 @@ fn formats() {
     );
     assert_eq!(csv.lines().count(), all.len() + 1);
     let digests = run("csv", &["--digest"]);
-    assert!(digests.starts_with("PARTITION,GROUP,A,B,SAME\n0,(all),"), "{digests}");
+    assert!(digests.starts_with("partition,group,a,b,same\n0,(all),"), "{digests}");
     assert_eq!(digests.lines().nth(1).unwrap().split(',').nth(2).unwrap().len(), 64);
 }
 

@@ -9,7 +9,7 @@ use crate::log::dir::{LeftOut, PartitionDir, Reason, SegmentFile, Variant};
 use crate::log::index;
 use crate::log::place::{LogDir, Other, Place, SegmentPlace, classify};
 use crate::log::{DEFAULT_MAX_INFLATED, Inflater, Segment};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ pub fn open_paths(paths: &[PathBuf], reading: &Reading, context: &Context) -> Re
     let mut partitions = Vec::new();
     for path in paths {
         let named = || path.display().to_string();
-        match classify(path).with_context(named)? {
+        match classify(path).map_err(|error| not_there(error, path))? {
             Place::Segment(place) => partitions.push(segment(path, &place, reading)?),
             Place::Partition { partition, variant } => {
                 if let Some(wanted) = reading.partition.filter(|wanted| *wanted != partition) {
@@ -98,6 +98,19 @@ pub fn open_paths(paths: &[PathBuf], reading: &Reading, context: &Context) -> Re
     }
     note_twice(&partitions, context);
     Ok(partitions)
+}
+
+/// Why a path cannot be looked at, and what to pass instead.
+pub fn not_there(error: std::io::Error, path: &Path) -> anyhow::Error {
+    use std::io::ErrorKind::{NotFound, PermissionDenied};
+    let path = path.display();
+    match error.kind() {
+        NotFound => {
+            anyhow!("{path}: no such file or folder; pass a .log file, a folder __consumer_offsets-N or a log dir")
+        }
+        PermissionDenied => anyhow!("{path}: no permission to read it; run as the broker's user, or pass a copy"),
+        _ => anyhow::Error::new(error).context(path.to_string()),
+    }
 }
 
 fn segment(path: &Path, place: &SegmentPlace, reading: &Reading) -> Result<Partition> {

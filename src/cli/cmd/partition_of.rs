@@ -45,7 +45,7 @@ pub fn run(args: &PartitionOfArgs, context: &mut Context) -> Result<Outcome> {
 fn counted(args: &PartitionOfArgs, context: &mut Context) -> Result<i32> {
     let mut found = BTreeSet::new();
     for path in &args.log_dir {
-        match classify(path).with_context(|| path.display().to_string())? {
+        match classify(path).map_err(|error| crate::cli::input::not_there(error, path))? {
             Place::LogDir(log_dir) => found.extend(log_dir.partitions.iter().map(|place| place.partition)),
             other => bail!("{}: {}", path.display(), crate::cli::input::not_a_log_dir(&other)),
         }

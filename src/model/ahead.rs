@@ -7,8 +7,9 @@
 use crate::fault::FaultKind;
 use crate::log::{Batch, Segment, Span};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Who says whether a batch's CRC is right.
 pub trait CrcCheck {
@@ -30,11 +31,16 @@ impl CrcCheck for CheckNow {
 /// How many bytes are checked between two messages.
 const STRIDE: u64 = 256 << 10;
 
+/// How many bytes the checking may be ahead of the walk.
+const LEAD: u64 = 8 << 20;
+
 /// What the checking thread has found in one segment so far.
 #[derive(Debug, Default)]
 pub struct Checked {
     found: Mutex<Found>,
     more: Condvar,
+    /// How far the walk is known to be: what lies far ahead of it would only fill memory.
+    walked: AtomicU64,
     /// Whether the walk has ended, so that nobody waits for more.
     ended: AtomicBool,
 }
@@ -59,6 +65,7 @@ impl Checked {
                 }
                 told = batch.position();
                 self.tell(told);
+                self.wait_for_the_walk(told);
             }
             if let Err(fault) = batch.check_crc() {
                 let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,6 +73,15 @@ impl Checked {
             }
         }
         self.tell(u64::MAX);
+    }
+
+    /// Waits while the walk is far behind. The walk says where it is whenever it has used up what it was told, so that
+    /// the two never wait for each other.
+    fn wait_for_the_walk(&self, position: u64) {
+        let far = || position > self.walked.load(Ordering::Relaxed).saturating_add(LEAD);
+        while far() && !self.ended.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_micros(50));
+        }
     }
 
     /// Says that nobody waits for more.
@@ -97,6 +113,7 @@ impl<'c> AskAhead<'c> {
 
     #[cold]
     fn wait(&mut self, position: u64) {
+        self.checked.walked.store(position, Ordering::Relaxed);
         let mut found = self.checked.found.lock().unwrap_or_else(PoisonError::into_inner);
         while found.until <= position {
             found = self.checked.more.wait(found).unwrap_or_else(PoisonError::into_inner);

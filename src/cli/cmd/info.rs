@@ -4,6 +4,7 @@ use super::Outcome;
 use crate::cli::args::{InfoArgs, TextFormat};
 use crate::cli::input::{self, Partition};
 use crate::cli::render::info::{self, Found};
+use crate::cli::render::info_json;
 use crate::cli::talk::Context;
 use crate::json::{Json, Style};
 use crate::log::dir::OtherKind;
@@ -38,8 +39,8 @@ pub fn run(args: &InfoArgs, context: &mut Context) -> Result<Outcome> {
     match args.format {
         TextFormat::Table => info::table(&found, context.looks(), &mut out),
         TextFormat::Csv => info::csv(&found, &mut out),
-        TextFormat::Json => info::json(&found, &mut out),
-        TextFormat::Jsonl => info::jsonl(&found, &mut out),
+        TextFormat::Json => info_json::json(&found, &mut out),
+        TextFormat::Jsonl => info_json::jsonl(&found, &mut out),
     }
     context.out.rest(&mut out)?;
     Ok(note_holes(&found, context))

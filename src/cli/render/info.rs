@@ -1,4 +1,4 @@
-//! `info`: partitions and what they hold, as a table, a block of lines for one, JSON, CSV.
+//! `info`: partitions and what they hold, as a table, a block of lines for one, CSV; [`super::info_json`] has the JSON.
 //!
 //! Must not know: how it was found.
 
@@ -10,11 +10,11 @@ use crate::json::Json;
 use crate::log::Inventory;
 use crate::log::codec::Codec;
 use crate::log::dir::{OtherKind, Variant};
-use crate::log::inventory::{Count, PlacedHole, Producer, SegmentSum};
+use crate::log::inventory::{Count, Producer, SegmentSum};
 use crate::log::log_dir::{CheckpointKind, Lock, LogDirFiles};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Value, json};
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -38,26 +38,26 @@ impl Found {
         number_or_dash(self.partition.number)
     }
 
-    fn path(&self) -> String {
+    pub(super) fn path(&self) -> String {
         self.partition.path().display().to_string()
     }
 
     /// What a checkpoint of the log dir says; nothing of copies on their way in or out, which it does not mean.
-    fn checkpoint(&self, kind: CheckpointKind) -> Option<i64> {
+    pub(super) fn checkpoint(&self, kind: CheckpointKind) -> Option<i64> {
         if self.partition.dir.as_ref().is_some_and(|dir| dir.variant != Variant::Normal) {
             return None;
         }
         self.log_dir.as_ref()?.offset(kind, self.partition.number?)
     }
 
-    fn producers(&self) -> (Vec<Producer>, u64) {
+    pub(super) fn producers(&self) -> (Vec<Producer>, u64) {
         let mut producers = self.inventory.producers();
         let count = producers.len() as u64;
         producers.truncate(PRODUCERS_NAMED);
         (producers, count)
     }
 
-    fn topic_id(&self) -> Option<String> {
+    pub(super) fn topic_id(&self) -> Option<String> {
         self.topic_id.map(|id| URL_SAFE_NO_PAD.encode(id))
     }
 }
@@ -348,7 +348,7 @@ fn log_dir_words(log_dir: &LogDirFiles) -> String {
     words.join(", ")
 }
 
-fn kind_name(kind: OtherKind) -> &'static str {
+pub(super) fn kind_name(kind: OtherKind) -> &'static str {
     match kind {
         OtherKind::OffsetIndex => "index",
         OtherKind::TimeIndex => "timeindex",
@@ -458,145 +458,11 @@ pub fn csv(found: &[Found], out: &mut Json) {
     out.raw(&text);
 }
 
-fn all_holes(inventory: &Inventory) -> Count {
+pub(super) fn all_holes(inventory: &Inventory) -> Count {
     let mut all = Count::default();
     for count in inventory.holes().values() {
         all.number += count.number;
         all.bytes += count.bytes;
     }
     all
-}
-
-/// One array of partitions.
-pub fn json(found: &[Found], out: &mut Json) {
-    let all: Vec<_> = found.iter().map(partition_json).collect();
-    out.raw(&format!("{:#}\n", Value::from(all)));
-}
-
-/// One partition a line.
-pub fn jsonl(found: &[Found], out: &mut Json) {
-    found.iter().for_each(|each| out.raw(&format!("{}\n", partition_json(each))));
-}
-
-fn partition_json(found: &Found) -> Value {
-    let inventory = &found.inventory;
-    let (top, producers) = found.producers();
-    let dir = found.partition.dir.as_ref();
-    json!({
-        "partition": found.partition.number,
-        "path": found.path(),
-        "topicId": found.topic_id(),
-        "bytes": inventory.bytes(),
-        "firstOffset": inventory.first_offset(),
-        "endOffset": inventory.end_offset(),
-        "firstTimestamp": inventory.times().first(),
-        "lastTimestamp": inventory.times().last(),
-        "batches": {
-            "total": inventory.batches().number,
-            "data": inventory.data(),
-            "control": inventory.control().number,
-            "empty": inventory.empty(),
-            "transactional": inventory.transactional().number,
-            "withDeleteHorizon": inventory.with_horizon().number,
-            "ofUnknownCount": inventory.uncounted(),
-        },
-        "records": inventory.records(),
-        "codecs": counts_json("codec", inventory.codecs().iter().map(|(codec, count)| (codec_json(*codec), count))),
-        "magics": counts_json("magic", inventory.magics().iter().map(|(magic, count)| (json!(magic), count))),
-        "timestampTypes": counts_json(
-            "timestampType",
-            inventory.timestamp_types().iter().map(|(kind, count)| (json!(kind.name()), count)),
-        ),
-        "producers": {
-            "count": producers,
-            "isExact": inventory.more_producers().number == 0,
-            "top": counts_json("producerId", top.iter().map(|one| (json!(one.id), &one.count))),
-        },
-        "leaderEpochs": inventory.leader_epochs().iter()
-            .map(|epoch| json!({"epoch": epoch.epoch, "startOffset": epoch.start_offset})).collect::<Vec<_>>(),
-        "holes": holes_json(inventory),
-        "segments": inventory.segments().iter().map(segment_json).collect::<Vec<_>>(),
-        "leftOut": dir.iter().flat_map(|dir| &dir.left_out)
-            .map(|out| json!({"name": out.file.name, "bytes": out.file.len, "reason": left_out_reason(out)}))
-            .collect::<Vec<_>>(),
-        "files": dir.iter().flat_map(|dir| &dir.others)
-            .map(|file| json!({"name": file.name, "kind": kind_name(file.kind), "bytes": file.len}))
-            .collect::<Vec<_>>(),
-        "checkpoints": found.log_dir.as_ref().map(|_| json!({
-            "highWatermark": found.checkpoint(CheckpointKind::HighWatermark),
-            "recoveryPoint": found.checkpoint(CheckpointKind::RecoveryPoint),
-            "logStartOffset": found.checkpoint(CheckpointKind::LogStart),
-            "cleanerOffset": found.checkpoint(CheckpointKind::Cleaner),
-        })),
-        "logDir": found.log_dir.as_ref().map(|log_dir| log_dir_json(log_dir)),
-    })
-}
-
-fn codec_json(codec: Codec) -> Value {
-    match codec {
-        Codec::Unknown(number) => json!(number),
-        codec => json!(codec.name()),
-    }
-}
-
-fn counts_json<'c>(name: &str, counts: impl Iterator<Item = (Value, &'c Count)>) -> Value {
-    counts.map(|(what, count)| json!({name: what, "batches": count.number, "bytes": count.bytes})).collect()
-}
-
-fn holes_json(inventory: &Inventory) -> Value {
-    let all = all_holes(inventory);
-    let by_code = inventory.holes().iter();
-    json!({
-        "count": all.number,
-        "bytes": all.bytes,
-        "byCode": by_code.map(|(code, count)| json!({"code": code, "count": count.number, "bytes": count.bytes}))
-            .collect::<Vec<_>>(),
-        "first": inventory.hole_places().iter().map(hole_json).collect::<Vec<_>>(),
-    })
-}
-
-fn hole_json(place: &PlacedHole) -> Value {
-    let hole = &place.hole;
-    json!({
-        "segment": place.segment,
-        "position": hole.position,
-        "length": hole.length,
-        "code": hole.fault.code(),
-        "message": hole.fault.to_string(),
-    })
-}
-
-fn segment_json(segment: &SegmentSum) -> Value {
-    json!({
-        "name": segment.name,
-        "baseOffset": segment.base_offset,
-        "bytes": segment.bytes,
-        "batches": segment.batches.number,
-        "firstOffset": segment.first_offset,
-        "lastOffset": segment.last_offset,
-        "firstTimestamp": segment.times.first(),
-        "lastTimestamp": segment.times.last(),
-        "holes": segment.holes.number,
-        "holeBytes": segment.holes.bytes,
-    })
-}
-
-fn log_dir_json(log_dir: &LogDirFiles) -> Value {
-    let meta = log_dir.meta.as_ref();
-    let (in_use, pid) = match log_dir.lock {
-        Lock::Held { pid } => (Some(true), pid),
-        Lock::Free | Lock::NoFile => (Some(false), None),
-        Lock::Unknown => (None, None),
-    };
-    json!({
-        "path": log_dir.path.display().to_string(),
-        "clusterId": meta.and_then(|meta| meta.cluster_id.clone()),
-        "nodeId": meta.and_then(|meta| meta.node_id),
-        "directoryId": meta.and_then(|meta| meta.directory_id.clone()),
-        "inUse": in_use,
-        "inUseBy": pid,
-        "stoppedCleanly": log_dir.stopped_cleanly,
-        "otherTopics": log_dir.other_topics,
-        "otherPartitions": log_dir.other_partitions,
-    })
 }

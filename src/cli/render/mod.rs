@@ -13,6 +13,7 @@ pub mod history_commits;
 pub mod history_json;
 pub mod history_words;
 pub mod info;
+pub mod info_json;
 pub mod jsonl;
 pub mod kafka_dump_log;
 pub mod kafka_formatter;

@@ -5,10 +5,12 @@
 //! 1. [`log`] maps a segment and tiles it into spans: batches and holes. A batch yields records.
 //! 2. [`schema`] turns a record's key and value into typed, borrowed structs.
 //! 3. [`model`] is where the two meet: events in log order, and what folds over them.
-//! 4. [`cli`] picks what to run and prints.
+//! 4. [`audit`] stands on it: findings, each with a code.
+//! 5. [`cli`] picks what to run and prints.
 //!
 //! `log` and `schema` know nothing of each other. Bad data is a value ([`fault::Fault`]), never a crash.
 
+pub mod audit;
 pub mod base64;
 pub mod bytes;
 pub mod cli;

@@ -1,0 +1,9 @@
+//! From records to judgement: findings, each with a code that scripts may depend on.
+//!
+//! Must not know: how findings are printed.
+
+pub mod code;
+pub mod finding;
+
+pub use code::Code;
+pub use finding::{Fact, Finding, Severity};

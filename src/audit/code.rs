@@ -159,13 +159,18 @@ codes! {
         "Bytes behind the last field, which brokers pass over: another writer than a broker, or damage under a right CRC."
         "Nothing; if there are many, find who writes to this topic."
     }
-    MoreOfTheSame "more" Info {
+    More "more" Info {
         "Findings of one code that are not listed one by one."
         "'grouplog dump' shows every one."
     }
 }
 
 impl Code {
+    /// Whether it says only that something is as it should be: told when more is asked for.
+    pub fn is_normal(self) -> bool {
+        matches!(self, Code::OffsetGap | Code::EmptyBatch)
+    }
+
     /// The code of a name.
     pub fn of_name(name: &str) -> Option<Code> {
         Code::ALL.iter().copied().find(|code| code.name() == name)
@@ -186,6 +191,7 @@ impl Code {
             FaultKind::UnknownCodec(_) => Code::UnknownCodec,
             FaultKind::Inflate(_) => Code::Inflate,
             FaultKind::InflatedTooLarge(_) => Code::InflatedTooLarge,
+            FaultKind::Lz4HeaderChecksum => Code::Lz4Checksum,
             FaultKind::CountMismatch { .. } => Code::CountMismatch,
             FaultKind::BadControlRecord => Code::BadControlRecord,
             FaultKind::NestedWrapper => Code::NestedWrapper,

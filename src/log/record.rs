@@ -10,6 +10,7 @@ use super::headers::{Headers, headers};
 use super::legacy;
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
+use std::ops::ControlFlow;
 
 /// One record.
 #[derive(Debug, Clone, Copy)]
@@ -138,7 +139,7 @@ impl<'s> Records<'s> {
         let inflated = inflater.inflate(batch.header().codec, batch.body());
         Records::magic2(batch, inflated.bytes, site)
             .with_fault(inflated.fault.map(|kind| kind.at(batch.position())))
-            .with_lz4_checksum_wrong(inflated.lz4_checksum_wrong)
+            .with_lz4_checksum(2, inflated.lz4_checksum_wrong, batch.position())
     }
 
     #[inline(always)]
@@ -186,8 +187,11 @@ impl<'s> Records<'s> {
         Records { fault: fault.map(Box::new), ..self }
     }
 
-    pub(super) fn with_lz4_checksum_wrong(self, lz4_checksum_wrong: bool) -> Records<'s> {
-        Records { lz4_checksum_wrong, ..self }
+    /// Tells of an lz4 frame whose header checksum is of the wrong bytes, if nothing else is wrong.
+    pub(super) fn with_lz4_checksum(self, magic: u8, is_wrong: bool, position: u64) -> Records<'s> {
+        let refused = is_wrong && magic > 0;
+        let fault = self.fault.or_else(|| refused.then(|| Box::new(FaultKind::Lz4HeaderChecksum.at(position))));
+        Records { lz4_checksum_wrong: is_wrong, fault, ..self }
     }
 
     /// What is wrong with the body as a whole: it does not inflate, its codec is unknown, bytes are left over, the
@@ -207,7 +211,7 @@ impl<'s> Records<'s> {
         self.body.len()
     }
 
-    #[inline(always)]
+    #[inline]
     fn next_magic2(&mut self) -> Option<Result<Record<'s>, Box<BadRecord<'s>>>> {
         if (self.rest.is_empty() || self.found >= self.until) && self.is_over() {
             return None;
@@ -220,6 +224,37 @@ impl<'s> Records<'s> {
         match self.parse(fields, bytes) {
             Some(record) => Some(Ok(record)),
             None => Some(Err(self.diagnose(fields, bytes))),
+        }
+    }
+
+    /// Shows the records that are left to `each` until it breaks, as the iterator would: faster, because where it is
+    /// stays in registers.
+    #[inline(always)]
+    pub fn each<B>(
+        &mut self,
+        mut each: impl FnMut(Result<Record<'s>, Box<BadRecord<'s>>>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        if self.form != Form::Magic2 {
+            return self.by_ref().try_for_each(each);
+        }
+        loop {
+            let (mut rest, mut found, until) = (self.rest, self.found, self.until);
+            while !rest.is_empty() && found < until {
+                let Some((fields, next)) = outer(rest) else { break };
+                let bytes = rest.get(..rest.len() - next.len()).unwrap_or_default();
+                let Some(record) = self.parse(fields, bytes) else { break };
+                (rest, found) = (next, found + 1);
+                if let ControlFlow::Break(end) = each(Ok(record)) {
+                    (self.rest, self.found) = (rest, found);
+                    return ControlFlow::Break(end);
+                }
+            }
+            (self.rest, self.found) = (rest, found);
+            // Over, at odds with the count, or a record that does not parse: for the slow way to say.
+            match self.next_magic2() {
+                None => return ControlFlow::Continue(()),
+                Some(item) => each(item)?,
+            }
         }
     }
 

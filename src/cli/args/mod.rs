@@ -2,11 +2,13 @@
 //!
 //! Must not know: how a verb does its work.
 
+mod check;
 mod common;
 mod records;
 mod state;
 mod tools;
 
+pub use check::*;
 pub use common::*;
 pub use records::*;
 pub use state::*;
@@ -84,6 +86,8 @@ pub enum Command {
     /// What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of
     /// one log
     Diff(DiffArgs),
+    /// Is every byte sound? Which damage is there, and whose offsets does it touch?
+    Verify(VerifyArgs),
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields

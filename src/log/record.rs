@@ -227,35 +227,54 @@ impl<'s> Records<'s> {
         }
     }
 
-    /// Shows the records that are left to `each` until it breaks, as the iterator would: faster, because where it is
-    /// stays in registers.
+    /// Shows what the iterator would give to `record` and `bad`, until one of them breaks: faster, because the place in
+    /// the body stays in registers, and a record of an uncompressed batch is handed over in them. Both are given
+    /// `context`, and each is called from one place only, so that it can be inlined there.
     #[inline(always)]
-    pub fn each<B>(
+    pub fn each<C, B>(
         &mut self,
-        mut each: impl FnMut(Result<Record<'s>, Box<BadRecord<'s>>>) -> ControlFlow<B>,
+        context: &mut C,
+        mut record: impl FnMut(&mut C, &Record<'s>) -> ControlFlow<B>,
+        mut bad: impl FnMut(&mut C, &BadRecord<'s>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        if self.form != Form::Magic2 {
-            return self.by_ref().try_for_each(each);
-        }
+        let (mut rest, mut found, mut until) = (self.rest, self.found, self.until);
         loop {
-            let (mut rest, mut found, until) = (self.rest, self.found, self.until);
-            while !rest.is_empty() && found < until {
-                let Some((fields, next)) = outer(rest) else { break };
-                let bytes = rest.get(..rest.len() - next.len()).unwrap_or_default();
-                let Some(record) = self.parse(fields, bytes) else { break };
-                (rest, found) = (next, found + 1);
-                if let ControlFlow::Break(end) = each(Ok(record)) {
-                    (self.rest, self.found) = (rest, found);
-                    return ControlFlow::Break(end);
+            let plain = match self.form {
+                Form::Magic2 if !rest.is_empty() && found < until => self.split(rest),
+                _ => None,
+            };
+            let item = match plain {
+                Some((item, next)) => {
+                    (rest, found) = (next, found + 1);
+                    item
                 }
-            }
-            (self.rest, self.found) = (rest, found);
-            // Over, at odds with the count, or a record that does not parse: for the slow way to say.
-            match self.next_magic2() {
-                None => return ControlFlow::Continue(()),
-                Some(item) => each(item)?,
-            }
+                None => {
+                    // Over, at odds with the count, a record that does not parse, or an old message.
+                    (self.rest, self.found) = (rest, found);
+                    let item = match self.next() {
+                        None => return ControlFlow::Continue(()),
+                        Some(item) => item,
+                    };
+                    (rest, found, until) = (self.rest, self.found, self.until);
+                    match item {
+                        Ok(item) => item,
+                        Err(item) => {
+                            bad(context, &item)?;
+                            continue;
+                        }
+                    }
+                }
+            };
+            record(context, &item)?;
         }
+    }
+
+    /// The record at the start of what is left, and what is behind it.
+    #[inline(always)]
+    fn split(&self, rest: &'s [u8]) -> Option<(Record<'s>, &'s [u8])> {
+        let (fields, next) = outer(rest)?;
+        let bytes = rest.get(..rest.len() - next.len())?;
+        Some((self.parse(fields, bytes)?, next))
     }
 
     #[inline(always)]

@@ -154,11 +154,10 @@ macro_rules! structure {
                 $crate::schema::wire::skip_tags(rest, |tag, inside| {
                     $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
                         if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
-                            <$type as $crate::schema::wire::Field>::decode_tagged(inside, layout)?;
-                            return Ok(true);
+                            return <$type as $crate::schema::wire::Field>::fills_tag(inside, layout).then_some(true);
                         }
                     }); )*
-                    Ok(false)
+                    Some(false)
                 })
             }
 

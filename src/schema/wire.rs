@@ -68,6 +68,12 @@ pub trait Field<'a>: Sized + PartialEq {
     fn decode_tagged(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
         Self::decode(cursor, layout)
     }
+    /// Whether the bytes of a tagged field are sound, to the last one.
+    #[inline]
+    fn fills_tag(inside: &'a [u8], layout: Layout) -> bool {
+        let mut cursor = Cursor::new(inside);
+        Self::decode_tagged(&mut cursor, layout).is_ok() && cursor.remaining() == 0
+    }
     /// Writes one that is a tagged field.
     fn encode_tagged(&self, out: &mut Vec<u8>, layout: Layout) {
         self.encode(out, layout);
@@ -349,6 +355,10 @@ impl<'a> Field<'a> for Uuid {
     fn skip(rest: &'a [u8], _: Layout) -> Option<&'a [u8]> {
         rest.get(16..)
     }
+    #[inline(always)]
+    fn fills_tag(inside: &'a [u8], _: Layout) -> bool {
+        inside.len() == 16
+    }
     fn encode(&self, out: &mut Vec<u8>, _: Layout) {
         out.extend_from_slice(&self.0);
     }
@@ -541,18 +551,23 @@ pub fn decode_tags<'a>(
     Ok(unknown)
 }
 
-/// As [`decode_tags`], of what is left: mostly there are none.
+/// As [`decode_tags`], of what is left. `known` says whether it knows a tag, or None if what is inside is not sound.
 #[inline(always)]
-pub fn skip_tags<'a>(
-    rest: &'a [u8],
-    known: impl FnMut(u32, &mut Cursor<'a>) -> Result<bool, Fault>,
-) -> Option<&'a [u8]> {
-    if let [0, rest @ ..] = rest {
-        return Some(rest);
+pub fn skip_tags<'a>(rest: &'a [u8], known: impl Fn(u32, &'a [u8]) -> Option<bool>) -> Option<&'a [u8]> {
+    let (n, mut rest) = skip_uvarint(rest)?;
+    let mut least = 0;
+    for _ in 0..n {
+        let (tag, behind) = skip_uvarint(rest)?;
+        let (size, behind) = skip_uvarint(behind)?;
+        let (inside, behind) = behind.split_at_checked(size as usize)?;
+        if u64::from(tag) < least {
+            return None;
+        }
+        known(tag, inside)?;
+        least = u64::from(tag) + 1;
+        rest = behind;
     }
-    let mut cursor = Cursor::new(rest);
-    decode_tags(&mut cursor, known).ok()?;
-    Some(cursor.rest())
+    Some(rest)
 }
 
 /// Writes the tagged fields at the end of a flexible struct, ascending by tag.

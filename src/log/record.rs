@@ -248,6 +248,10 @@ impl<'s> Records<'s> {
                     (rest, found) = (next, found + 1);
                     item
                 }
+                None if rest.is_empty() && self.count.is_some_and(|count| found == i64::from(count)) => {
+                    (self.rest, self.found) = (rest, found);
+                    return ControlFlow::Continue(());
+                }
                 None => {
                     // Over, at odds with the count, a record that does not parse, or an old message.
                     (self.rest, self.found) = (rest, found);

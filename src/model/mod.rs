@@ -16,6 +16,7 @@ pub mod expiry;
 pub mod fate;
 pub mod history;
 pub mod load;
+pub mod losses;
 pub mod partitioner;
 pub mod replay;
 pub mod rules;

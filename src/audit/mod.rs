@@ -4,6 +4,7 @@
 
 pub mod code;
 pub mod finding;
+pub mod side;
 
 pub use code::Code;
 pub use finding::{Fact, Finding, Severity};

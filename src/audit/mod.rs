@@ -5,6 +5,7 @@
 pub mod code;
 pub mod finding;
 mod list;
+pub mod side;
 pub mod verify;
 
 pub use code::Code;

@@ -21,10 +21,12 @@ pub mod log_dir;
 mod lz4;
 pub mod map;
 pub mod place;
+pub mod producer_state;
 pub mod record;
 mod resync;
 pub mod scan;
 pub mod segment;
+pub mod side_file;
 mod snappy;
 mod tally;
 

@@ -3,6 +3,7 @@
 pub mod describe;
 pub mod diff;
 pub mod dump;
+pub mod dump_side;
 pub mod generate;
 pub mod groups;
 pub mod history;

@@ -17,6 +17,7 @@ pub mod fate;
 pub mod history;
 pub mod load;
 pub mod partitioner;
+pub mod preflight;
 pub mod replay;
 pub mod rules;
 pub mod side;

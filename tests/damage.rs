@@ -86,13 +86,9 @@ fn classes(samples: &[Sample]) -> String {
     classes.iter().map(|(class, count)| format!("{count} {class}")).collect::<Vec<_>>().join(", ")
 }
 
-#[test]
-fn matrix() {
-    let folder = Folder::new();
-    let sound = |sample: &Sample| is_sound(&folder, sample);
-    let mut samples = sample::windows(&sound);
-    samples.extend(sample::crafted().into_iter().filter(sound));
-    let tally = each(&samples, |sample, folder, tally| {
+/// Does every kind of damage to every sample.
+fn damage(samples: &[Sample]) -> Tally {
+    each(samples, |sample, folder, tally| {
         let mut wrong = Vec::new();
         let mut check = |cell: Cell<'_>| tally.check(folder, &cell);
         kinds::heads(sample, &mut check);
@@ -106,7 +102,26 @@ fn matrix() {
         kinds::short_bodies(sample, &mut check, &mut wrong);
         kinds::one_record(sample, &mut check, &mut wrong);
         tally.wrong.extend(wrong);
-    });
+    })
+}
+
+#[test]
+fn stretches_of_exhibits() {
+    let folder = Folder::new();
+    let samples = sample::windows(&|sample| is_sound(&folder, sample));
     println!("{} stretches: {}", samples.len(), classes(&samples));
-    tally.finish("stretches");
+    damage(&samples).finish("stretches of exhibits");
+}
+
+#[test]
+fn crafted_logs() {
+    let samples = sample::crafted();
+    println!("{} stretches: {}", samples.len(), classes(&samples));
+    damage(&samples).finish("crafted logs");
+}
+
+#[test]
+fn batches_inside_values() {
+    let samples = sample::nested();
+    damage(&samples).finish("batches inside values");
 }

@@ -125,7 +125,16 @@ impl Resync {
     /// A head by magic and length only. The CRC decides, or that a batch (or the end) follows.
     fn loose(&mut self, bytes: &[u8], at: usize, length: usize, offsets: Offsets) -> Decision {
         let end = at + length;
-        if self.check_crc(bytes, at, length).is_ok() || end == bytes.len() || sound(bytes, end) > 0 {
+        if self.check_crc(bytes, at, length).is_ok() {
+            return Decision::Batch(length);
+        }
+        if let Some(magic @ (0 | 1)) = bytes.get(at + MAGIC_AT)
+            && let Some(Found::End(end)) = self.declared_end(bytes, at, offsets)
+        {
+            // A batch of magic 2 to the last byte, but for the magic itself.
+            return whole_batch(at, end, FaultKind::BadMagic(*magic as i8));
+        }
+        if end == bytes.len() || sound(bytes, end) > 0 {
             return Decision::Batch(length);
         }
         self.hole(bytes, at, offsets, FaultKind::NotABatch, FaultKind::NotABatch)

@@ -4,7 +4,7 @@
 
 use crate::build::seal;
 use crate::laws::{Cell, Lost, Must, Placed, latest_lost};
-use crate::sample::{Part, Sample};
+use crate::sample::Sample;
 use grouplog::log::Codec;
 use std::ops::Range;
 
@@ -57,12 +57,6 @@ fn edited<'s>(sample: &'s Sample, edit: &Edit) -> Cell<'s> {
     }
 }
 
-/// The parts that an edit touches.
-fn touched(cell: &Cell<'_>) -> Vec<usize> {
-    let there: Vec<_> = cell.placed.iter().filter(|it| it.untouched).map(|it| it.part).collect();
-    (0..cell.sample.parts.len()).filter(|part| !there.contains(part)).collect()
-}
-
 /// What offsets must say if one batch has another base offset now: in a sound log they ascend, and lie in the segment.
 fn order(sample: &Sample, part: usize, first: i64, last: i64) -> Must {
     let bounds = |i: usize| match i == part {
@@ -96,9 +90,14 @@ fn expect_of_field(cell: &mut Cell<'_>, field: &str) {
             let moved = be_i64(now).wrapping_sub(part.header.base_offset);
             let (first, last) = (part.first.wrapping_add(moved), part.header.last_offset.wrapping_add(moved));
             // Of magic 0 the messages inside a wrapper have offsets of their own.
-            let must = if plain || part.header.magic == 1 { order(sample, sample.target, first, last) } else { Must::Nothing };
+            let must =
+                if plain || part.header.magic == 1 { order(sample, sample.target, first, last) } else { Must::Nothing };
+            // Which of two neighbours is wrong their offsets do not say.
+            cell.hurt.end = cell.sample.range((sample.target + 1).min(sample.parts.len() - 1)).start + 1;
             (must, Lost::none())
         }
+        // Whether its transaction was aborted cannot be told then.
+        "producerId" => (Must::Error, Lost { sure: all, possible: None }),
         "partitionLeaderEpoch" => (epoch_order(sample, now), Lost::none()),
         "batchLength" | "size" | "crc" => (Must::Error, Lost::exactly(all)),
         "magic" if part.header.magic == 2 => (Must::Error, Lost::exactly(all)),
@@ -110,6 +109,24 @@ fn expect_of_field(cell: &mut Cell<'_>, field: &str) {
         "keyLength" | "valueLength" => (Must::Error, Lost::at_least(Default::default())),
         _ => (Must::Error, Lost::exactly(all)),
     };
+}
+
+/// The one case in which damage costs batches that it did not touch: a length that reaches to the end of a later batch,
+/// byte for byte. A scan that does not pay for every CRC sees a batch that another one follows.
+fn swallow(cell: &mut Cell<'_>, field: &str) {
+    if !matches!(field, "batchLength" | "size") {
+        return;
+    }
+    let sample = cell.sample;
+    let start = sample.start(sample.target);
+    let says = i64::from(i32::from_be_bytes(*cell.bytes[start + 8..].first_chunk().unwrap())) + 12;
+    let reached =
+        (sample.target + 1..sample.parts.len()).find(|part| sample.range(*part).end as i64 == start as i64 + says);
+    if let Some(part) = reached {
+        cell.kind = format!("bit in {field}, to the end of a later batch");
+        cell.placed.retain(|it| it.part <= sample.target || it.part > part);
+        cell.lost = Lost::at_least(Default::default());
+    }
 }
 
 fn epoch_order(sample: &Sample, now: &[u8]) -> Must {
@@ -144,6 +161,7 @@ pub fn heads<'s>(sample: &'s Sample, emit: Emit<'_, 's>) {
             let mut cell = edited(sample, &Edit { range: at.clone(), with });
             cell.kind = format!("{how} in {field}");
             expect_of_field(&mut cell, field);
+            swallow(&mut cell, field);
             emit(cell);
         }
     }
@@ -246,10 +264,7 @@ pub fn runs<'s>(sample: &'s Sample, emit: Emit<'_, 's>) {
                 continue;
             }
             cell.kind = format!("run of {byte:#04x} {what}");
-            // Zeros to the end are allocated in advance.
-            let tail = byte == 0 && what == "to the end, from a batch on";
-            cell.must = if tail { Must::Notice } else { Must::Error };
-            emit(cell);
+            at_the_end(cell, emit);
         }
     }
     for (what, more) in [("zeros behind the end", vec![0; 5000]), ("junk behind the end", vec![0xab; 300])] {
@@ -289,8 +304,38 @@ pub fn shifts<'s>(sample: &'s Sample, emit: Emit<'_, 's>) {
         if between {
             cell.lost = Lost::none();
         }
-        emit(cell);
+        // An emptied batch is a head and nothing else.
+        if what == "a head taken out" && sample.target().bytes.len() == head {
+            cell.must = Must::Nothing;
+        }
+        at_the_end(cell, emit);
     }
+}
+
+/// What damage at the end of a log is depends on whether another segment follows: if none does, a stop in the middle of
+/// a write may have left it.
+fn at_the_end<'s>(mut cell: Cell<'s>, emit: Emit<'_, 's>) {
+    let begins = cell.placed.iter().rfind(|it| it.untouched).map_or(0, |it| {
+        let length = cell.sample.parts[it.part].bytes.len();
+        if it.position < cell.hurt.start { it.position + length } else { cell.bytes.len() }
+    });
+    let zeros = cell.bytes[begins..].iter().all(|byte| *byte == 0);
+    if begins < cell.bytes.len() && cell.must == Must::Error {
+        cell.is_last = false;
+        if zeros {
+            cell.must = Must::Warning;
+        }
+        let again = Cell { kind: cell.kind.clone(), ..edited(cell.sample, &Edit { range: 0..0, with: vec![] }) };
+        emit(Cell {
+            bytes: cell.bytes.clone(),
+            placed: cell.placed.clone(),
+            hurt: cell.hurt.clone(),
+            lost: cell.lost.clone(),
+            must: Must::Notice,
+            ..again
+        });
+    }
+    emit(cell);
 }
 
 /// Batches, and other stretches, that stand twice, in the wrong order or not at all.
@@ -333,6 +378,8 @@ pub fn moves<'s>(sample: &'s Sample, emit: Emit<'_, 's>) {
         position: at.start - a + b,
         untouched: at.end <= b,
     }));
+    // And the target's bytes from its seventh on, behind seven others: a base offset is not covered by a CRC.
+    cell.placed.push(Placed { part: sample.target, position: b - 7, untouched: false });
     cell.must = if a == b { Must::Nothing } else { Must::Error };
     emit(cell);
 }
@@ -421,7 +468,12 @@ pub fn one_record<'s>(sample: &'s Sample, emit: Emit<'_, 's>, wrong: &mut Vec<St
             let (read, _) = crate::laws::records_of(&changed);
             let others: Vec<_> = all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, it)| it).collect();
             if !others.iter().all(|it| read.contains(it)) {
-                wrong.push(format!("{}: record {i} damaged at {at}: {} of {} left", sample.name, read.len(), all.len()));
+                wrong.push(format!(
+                    "{}: record {i} damaged at {at}: {} of {} left",
+                    sample.name,
+                    read.len(),
+                    all.len()
+                ));
             }
             if at % 5 == 0 {
                 let mut cell = edited(sample, &Edit { range: range.clone(), with: changed });
@@ -432,9 +484,4 @@ pub fn one_record<'s>(sample: &'s Sample, emit: Emit<'_, 's>, wrong: &mut Vec<St
             }
         }
     }
-}
-
-/// Whether a part was touched, for who picks cells.
-pub fn hit_parts<'p>(cell: &'p Cell<'_>) -> Vec<&'p Part> {
-    touched(cell).into_iter().map(|part| &cell.sample.parts[part]).collect()
 }

@@ -206,9 +206,10 @@ impl Cell<'_> {
         let is_there = |position: u64| there.contains(&position);
         let is_about = |it: &Finding| {
             it.position.is_some_and(is_there)
-                || it.facts.iter().any(|(name, fact)| {
-                    *name == "outlier" && matches!(fact, Fact::Int(at) if is_there(*at as u64))
-                })
+                || it
+                    .facts
+                    .iter()
+                    .any(|(name, fact)| *name == "outlier" && matches!(fact, Fact::Int(at) if is_there(*at as u64)))
         };
         match findings.iter().any(|it| it.severity >= least && is_about(it)) {
             true => Ok(()),
@@ -282,8 +283,8 @@ pub fn latest_lost(sample: &Sample, lost: &[usize]) -> BTreeSet<Group> {
     let mut last = BTreeMap::<Vec<u8>, (i64, Group)>::new();
     for &i in lost.iter().filter(|i| !parts[**i].header.control) {
         for record in &parts[i].records {
-            let aborted = waits(&parts[i], record)
-                && ending(parts, parts[i].header.producer_id, i, &|_| true) == Some(false);
+            let aborted =
+                waits(&parts[i], record) && ending(parts, parts[i].header.producer_id, i, &|_| true) == Some(false);
             if let Some((key, group)) = key_and_group(record).filter(|_| !aborted) {
                 let held = last.entry(key).or_insert((record.offset, group));
                 held.0 = held.0.max(record.offset);

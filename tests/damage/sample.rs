@@ -43,7 +43,8 @@ impl Part {
         for record in read.by_ref() {
             let record = record.ok()?;
             let owned = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
-            let Rec { key, value, .. } = Rec { offset: 0, timestamp: 0, key: owned(record.key), value: owned(record.value) };
+            let Rec { key, value, .. } =
+                Rec { offset: 0, timestamp: 0, key: owned(record.key), value: owned(record.value) };
             records.push(Rec { offset: record.offset, timestamp: record.timestamp, key, value });
             if header.codec == Codec::None {
                 let part = |slice: Option<&[u8]>| slice.map_or(0..0, within);
@@ -255,11 +256,65 @@ pub fn crafted() -> Vec<Sample> {
     samples
 }
 
+/// Batches whose records hold batches that are sound themselves, and that could stand where they lie.
+pub fn nested() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for inside in [1, 2, 5, 20] {
+        // The offset that the outer batch has, the one that follows, one far above, and one long gone.
+        for first in [3, 4, 4000, 0] {
+            for stored in [false, true] {
+                let inner: Vec<u8> =
+                    (0..inside).flat_map(|i| Bat::of(vec![commit(first + i, "inner", "t", 0, i)]).bytes()).collect();
+                let key = Some(offset_key("outer", "t", 0));
+                let outer = Bat::of(vec![
+                    Rec { offset: 3, timestamp: T0, key, value: Some(value_around(&inner)) },
+                    commit(4, "behind", "t", 0, 1),
+                ]);
+                let before = (0..3).map(|i| Bat::of(vec![commit(i, "before", "t", 0, i)]).bytes());
+                let after = (5..9).map(|i| Bat::of(vec![commit(i, "after", "t", 0, i)]).bytes());
+                let outer = if stored { stored_in_gzip(&outer.bytes()) } else { outer.bytes() };
+                let all: Vec<Vec<u8>> = before.chain([outer]).chain(after).collect();
+                let mut inflater = Inflater::new();
+                let parts = all.iter().map(|bytes| Part::read(bytes, &mut inflater).unwrap()).collect();
+                let how = if stored { " in gzip" } else { "" };
+                let name = format!("{inside} batches from offset {first} on in a value{how}");
+                samples.push(Sample { name, parts, target: 3 });
+            }
+        }
+    }
+    samples
+}
+
+/// A commit, version 3, with anything as its metadata.
+fn value_around(metadata: &[u8]) -> Vec<u8> {
+    let mut value = vec![0, 3];
+    value.extend_from_slice(&7i64.to_be_bytes());
+    value.extend_from_slice(&(-1i32).to_be_bytes());
+    value.extend_from_slice(&(metadata.len() as u16).to_be_bytes());
+    value.extend_from_slice(metadata);
+    value.extend_from_slice(&T0.to_be_bytes());
+    value
+}
+
+/// The same batch in gzip that does not compress: what it holds stands in the file as it is.
+fn stored_in_gzip(batch: &[u8]) -> Vec<u8> {
+    let mut out = batch[..61].to_vec();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    std::io::Write::write_all(&mut encoder, &batch[61..]).unwrap();
+    out.extend_from_slice(&encoder.finish().unwrap());
+    let length = out.len() as i32 - 12;
+    out[8..12].copy_from_slice(&length.to_be_bytes());
+    out[22] |= 1;
+    crate::build::seal(&mut out);
+    out
+}
+
 fn crafted_log(magic: u8, codec: Codec) -> Vec<Bat> {
     let of = |records: Vec<Rec>| {
         let bat = Bat::of(records);
         // Magic 0 has no times.
-        let records = bat.records.iter().cloned().map(|it| Rec { timestamp: if magic == 0 { -1 } else { it.timestamp }, ..it });
+        let records =
+            bat.records.iter().cloned().map(|it| Rec { timestamp: if magic == 0 { -1 } else { it.timestamp }, ..it });
         Bat { magic, codec, records: records.collect(), ..bat.clone() }
     };
     let old = |at, group: &str, offset| Rec {

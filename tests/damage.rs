@@ -90,7 +90,10 @@ fn classes(samples: &[Sample]) -> String {
 fn damage(samples: &[Sample]) -> Tally {
     each(samples, |sample, folder, tally| {
         let mut wrong = Vec::new();
-        let mut check = |cell: Cell<'_>| tally.check(folder, &cell);
+        let mut check = |mut cell: Cell<'_>| {
+            cell.may_invent = exempt(&cell);
+            tally.check(folder, &cell);
+        };
         kinds::heads(sample, &mut check);
         kinds::records(sample, &mut check);
         kinds::bodies(sample, &mut check);
@@ -118,6 +121,17 @@ fn crafted_logs() {
     let samples = sample::crafted();
     println!("{} stretches: {}", samples.len(), classes(&samples));
     damage(&samples).finish("crafted logs");
+}
+
+/// Where nothing can tell a batch inside a value from one that stands in the log: the head around it is destroyed or
+/// bytes are missing or too many, so that neither its CRC nor its length leads to its end, and what it holds fits into
+/// the log there, by its offsets; and what it holds is compressed, or it is no record's length that reaches over it, or
+/// it is sixteen batches in a row, which a scan believes.
+fn exempt(cell: &Cell<'_>) -> bool {
+    let Some(nested) = &cell.sample.nested else { return false };
+    let shifted = ["cut inside", "run of", "put into", "taken out"].iter().any(|kind| cell.kind.contains(kind));
+    let head_gone = ["head", "over the start", "over three", "a stretch"].iter().any(|kind| cell.kind.contains(kind));
+    shifted && (nested.compressed || nested.count >= 16 || head_gone && nested.fits)
 }
 
 #[test]

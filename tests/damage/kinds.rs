@@ -54,6 +54,7 @@ fn edited<'s>(sample: &'s Sample, edit: &Edit) -> Cell<'s> {
         must: Must::Error,
         lost: Lost::at_least(Default::default()),
         is_last: true,
+        may_invent: false,
     }
 }
 
@@ -69,6 +70,14 @@ fn order(sample: &Sample, part: usize, first: i64, last: i64) -> Must {
         (false, _) => Must::Error,
         (true, 0..=0x7fff_ffff) => Must::Nothing,
         _ => Must::Warning,
+    }
+}
+
+/// As [`latest_lost`] of the target, but only if it is no part of a transaction.
+fn committed_lost(sample: &Sample) -> std::collections::BTreeSet<Vec<u8>> {
+    match sample.target().header.producer_id {
+        -1 => latest_lost(sample, &[sample.target]),
+        _ => Default::default(),
     }
 }
 
@@ -97,7 +106,7 @@ fn expect_of_field(cell: &mut Cell<'_>, field: &str) {
             (must, Lost::none())
         }
         // Whether its transaction was aborted cannot be told then.
-        "producerId" => (Must::Error, Lost { sure: all, possible: None }),
+        "producerId" => (Must::Error, Lost::at_least(committed_lost(sample))),
         "partitionLeaderEpoch" => (epoch_order(sample, now), Lost::none()),
         "batchLength" | "size" | "crc" => (Must::Error, Lost::exactly(all)),
         "magic" if part.header.magic == 2 => (Must::Error, Lost::exactly(all)),

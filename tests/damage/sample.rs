@@ -116,6 +116,18 @@ pub struct Sample {
     pub parts: Vec<Part>,
     /// Which.
     pub target: usize,
+    /// What its values hold, if they hold batches.
+    pub nested: Option<Nested>,
+}
+
+/// Batches inside a value.
+#[derive(Clone, Copy)]
+pub struct Nested {
+    pub count: i64,
+    /// The batch around them is compressed.
+    pub compressed: bool,
+    /// Their offsets are those that a batch in their place would have.
+    pub fits: bool,
 }
 
 impl Sample {
@@ -196,6 +208,7 @@ pub fn windows(is_sound: &dyn Fn(&Sample) -> bool) -> Vec<Sample> {
                     name: format!("{exhibit}: {}", parts[target].class()),
                     parts: parts[from..to].to_vec(),
                     target: target - from,
+                    nested: None,
                 };
                 let times = seen.entry(parts[target].class()).or_default();
                 if *times == 0 && sample.start(sample.parts.len()) <= LONGEST && is_sound(&sample) {
@@ -222,7 +235,7 @@ pub fn segments(is_sound: &dyn Fn(&Sample) -> bool) -> Vec<Sample> {
         let mut taken = 0;
         for path in paths {
             let Some(parts) = parts_of(&path).filter(|parts| parts.len() > 20) else { continue };
-            let sample = Sample { name: exhibit.clone(), target: parts.len() / 2, parts };
+            let sample = Sample { name: exhibit.clone(), target: parts.len() / 2, parts, nested: None };
             if taken < 2 && is_sound(&sample) {
                 taken += 1;
                 samples.push(sample);
@@ -249,7 +262,7 @@ pub fn crafted() -> Vec<Sample> {
                 .collect();
             for target in 0..parts.len() {
                 let name = format!("crafted {target}: {}", parts[target].class());
-                samples.push(Sample { name, parts: parts.clone(), target });
+                samples.push(Sample { name, parts: parts.clone(), target, nested: None });
             }
         }
     }
@@ -278,7 +291,8 @@ pub fn nested() -> Vec<Sample> {
                 let parts = all.iter().map(|bytes| Part::read(bytes, &mut inflater).unwrap()).collect();
                 let how = if stored { " in gzip" } else { "" };
                 let name = format!("{inside} batches from offset {first} on in a value{how}");
-                samples.push(Sample { name, parts, target: 3 });
+                let nested = Nested { count: inside, compressed: stored, fits: first == 3 || first == 4 };
+                samples.push(Sample { name, parts, target: 3, nested: Some(nested) });
             }
         }
     }

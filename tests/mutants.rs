@@ -9,6 +9,8 @@
 #[path = "common/build.rs"]
 mod build;
 mod common;
+#[path = "mutants/corpus.rs"]
+mod corpus;
 #[path = "mutants/memory.rs"]
 mod memory;
 #[path = "mutants/mutate.rs"]
@@ -18,7 +20,8 @@ mod sample;
 #[path = "../fuzz/targets/mod.rs"]
 mod targets;
 
-use grouplog::log::Inflater;
+use corpus::{Corpus, corpus};
+use grouplog::log::{Codec, Inflater};
 use mutate::{Dice, Mutant, Source};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,6 +43,7 @@ const MOST_MEMORY: usize = 8 * targets::MAX_INFLATED + (8 << 20);
 struct Bench<'s> {
     sources: &'s [Source],
     side_files: &'s [(String, Vec<u8>)],
+    corpus: &'s Corpus,
     folder: Folder,
     inflater: Inflater,
     scratch: Scratch,
@@ -99,7 +103,7 @@ impl Bench<'_> {
     fn try_out(&mut self, seed: u64, mutant: &Mutant) -> (Result<(), String>, Met) {
         let mut met = Met::default();
         let tried = catch_unwind(AssertUnwindSafe(|| {
-            let Bench { scratch, folder, sources, side_files, .. } = self;
+            let Bench { scratch, folder, sources, side_files, corpus, inflater } = self;
             met = targets::scan::run(&mutant.bytes, Some(mutant.base), &mut |key, value| {
                 targets::schema::record(key, value, scratch);
             });
@@ -110,6 +114,7 @@ impl Bench<'_> {
                 beside(seed, folder, side_files, sources);
             }
             std::fs::remove_file(path).unwrap();
+            piece(seed, corpus, sources, inflater);
         }));
         (tried.map_err(|panic| words(&*panic)), met)
     }
@@ -124,6 +129,24 @@ impl Bench<'_> {
         let text = format!("{why}\n  {story}\n  base offset {base}: {}\n  again: {again}", path.display());
         let _ = std::fs::write(path.with_extension("txt"), &text);
         report.failures.push((seed, text));
+    }
+}
+
+/// A piece of the corpus, mutated: a key, a value, a payload, a compressed body.
+fn piece(seed: u64, corpus: &Corpus, sources: &[Source], inflater: &mut Inflater) {
+    let mut dice = Dice::new(seed ^ 0x5555_5555);
+    let targets: Vec<_> = corpus.iter().filter(|(target, _)| !matches!(**target, "scan" | "replay")).collect();
+    let (target, pieces) = targets[dice.roll(targets.len())];
+    let piece = &pieces[dice.roll(pieces.len())];
+    let bytes = mutate::side(&mut dice, piece, sources);
+    match *target {
+        "schema" => targets::schema::run(&bytes),
+        "side" => targets::side::run_any(&bytes),
+        "codec_gzip" => targets::codec::run(Codec::Gzip, &bytes, inflater),
+        "codec_snappy" => targets::codec::run(Codec::Snappy, &bytes, inflater),
+        "codec_lz4" => targets::codec::run(Codec::Lz4, &bytes, inflater),
+        "codec_zstd" => targets::codec::run(Codec::Zstd, &bytes, inflater),
+        other => panic!("no target {other}"),
     }
 }
 
@@ -159,11 +182,34 @@ fn which() -> (u64, u64) {
     }
 }
 
-#[test]
-fn mutants() {
+fn exhibits() -> (Vec<Source>, Vec<(String, Vec<u8>)>) {
     let sources: Vec<_> = sample::sound_segments().map(|(name, parts)| Source { name, parts }).collect();
     let side_files = sample::side_files();
     assert!(sources.len() > 60 && side_files.len() > 100, "{} {}", sources.len(), side_files.len());
+    (sources, side_files)
+}
+
+/// Writes the corpus for cargo-fuzz, into fuzz/corpus.
+#[test]
+#[ignore = "only for who fuzzes: see fuzz/README.md"]
+fn write_corpus() {
+    let (sources, side_files) = exhibits();
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
+    for (target, pieces) in corpus(&sources, &side_files) {
+        let dir = root.join(target);
+        std::fs::create_dir_all(&dir).unwrap();
+        println!("{:5} {target}", pieces.len());
+        for (i, bytes) in pieces.iter().enumerate() {
+            std::fs::write(dir.join(format!("exhibit-{i:04}")), bytes).unwrap();
+        }
+    }
+}
+
+#[test]
+fn mutants() {
+    let (sources, side_files) = exhibits();
+    let corpus = corpus(&sources, &side_files);
+    assert_eq!(corpus.len(), 8, "a target without a corpus: {:?}", corpus.keys());
     let (first, count) = which();
     // A panic is a failure that is told of below; its own text would stand in the way.
     if count > 1 {
@@ -175,7 +221,14 @@ fn mutants() {
     let next = AtomicU64::new(first);
     let work = || {
         let (folder, inflater) = (Folder::new(), Inflater::with_limit(targets::MAX_INFLATED));
-        let mut bench = Bench { sources: &sources, side_files: &side_files, folder, inflater, scratch: Scratch::new() };
+        let mut bench = Bench {
+            sources: &sources,
+            side_files: &side_files,
+            corpus: &corpus,
+            folder,
+            inflater,
+            scratch: Scratch::new(),
+        };
         let mut report = Report::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);

@@ -18,7 +18,12 @@ pub fn run(codec: Codec, body: &[u8], used: &mut Inflater) {
     assert!(first.len() <= limit, "{} bytes beyond the limit of {limit}", first.len());
     let mut fresh = Inflater::with_limit(limit);
     let again = fresh.inflate(codec, body);
-    assert!(again.bytes == first && again.fault == first_fault, "{codec:?}: a used inflater inflates otherwise");
+    let (length, again_length) = (first.len(), again.bytes.len());
+    assert!(
+        again.bytes == first && again.fault == first_fault,
+        "{codec:?}: a used inflater inflates otherwise: {length} bytes, {first_fault:?}; {again_length} bytes, {:?}",
+        again.fault
+    );
 }
 
 /// With an inflater that has seen nothing.

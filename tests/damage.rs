@@ -9,6 +9,8 @@
 #[path = "common/build.rs"]
 mod build;
 mod common;
+#[path = "damage/hostile.rs"]
+mod hostile;
 #[path = "damage/kinds.rs"]
 mod kinds;
 #[path = "damage/laws.rs"]
@@ -221,4 +223,33 @@ fn from_outside() {
     }
     println!("{ran} damaged logs, {marked} groups marked");
     assert!(ran >= 36 && marked > 5);
+}
+
+/// Time grows with the length of a file, whatever is in it: twice the length takes no four times as long, and all of it
+/// little. GROUPLOG_HOSTILE_MIB makes them longer.
+#[test]
+fn hostile_files() {
+    use grouplog::log::{Span, Spans};
+    use std::time::{Duration, Instant};
+    let mib: usize = std::env::var("GROUPLOG_HOSTILE_MIB").map_or(2, |text| text.parse().unwrap());
+    for (name, bytes) in hostile::files(mib << 20) {
+        let begin = Instant::now();
+        let (mut at, mut spans, mut sound) = (0, 0, 0);
+        for span in Spans::over(&bytes, 0, Some(0)) {
+            let (position, length) = match span {
+                Span::Batch(batch) => {
+                    sound += u64::from(batch.check_crc().is_ok());
+                    (batch.position(), batch.len())
+                }
+                Span::Hole(hole) => (hole.position, hole.length),
+            };
+            assert_eq!(position, at);
+            at += length;
+            spans += 1;
+        }
+        assert_eq!(at, bytes.len() as u64);
+        let took = begin.elapsed();
+        println!("{took:10.1?} {:9} bytes, {spans} spans, {sound} sound batches: {name}", bytes.len());
+        assert!(took < Duration::from_secs(3 * mib as u64 + 2), "{name} took {took:?}");
+    }
 }

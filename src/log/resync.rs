@@ -19,6 +19,8 @@ const MOST_LEADING_ZEROS: usize = 11;
 const WINDOW: usize = 2 << 20;
 /// So many sound batches in a row are no accident.
 const LONG_CHAIN: usize = 16;
+/// Most batches of this topic are shorter.
+const SMALL: usize = 4 << 10;
 /// Bytes that may be looked at, as a multiple of the file's length, before resyncing gets less careful.
 const BUDGET_PER_BYTE: u64 = 32;
 /// No append spans more offsets than this.
@@ -107,13 +109,17 @@ impl Resync {
     /// The zeros from before up to `end` may reach into a batch that begins with some.
     fn end_of_zeros(&mut self, bytes: &[u8], end: usize, offsets: Offsets) -> usize {
         (end - MOST_LEADING_ZEROS..end)
-            .find(|&at| sound(bytes, at) > 0 && self.strength(bytes, at, offsets) != Strength::None)
+            .find(|&at| !self.is_spent() && sound(bytes, at) > 0 && self.strength(bytes, at, offsets) != Strength::None)
             .unwrap_or(end)
     }
 
     /// A sound head with something else behind its end: is its length wrong, or is the damage behind it?
     fn suspect(&mut self, bytes: &[u8], at: usize, length: usize, offsets: Offsets) -> Decision {
-        let Err(mismatch) = self.check_crc(bytes, at, length) else { return Decision::Batch(length) };
+        let mismatch = match self.can_check(length).then(|| self.check_crc(bytes, at, length)) {
+            Some(Ok(())) => return Decision::Batch(length),
+            Some(Err(mismatch)) => mismatch,
+            None => FaultKind::NotABatch,
+        };
         let (start, end) = (at, at + length);
         let limit = end.max(start.saturating_add(WINDOW));
         match self.search(bytes, at, offsets, limit) {
@@ -128,7 +134,7 @@ impl Resync {
     /// A head by magic and length only. The CRC decides, or that a batch (or the end) follows.
     fn loose(&mut self, bytes: &[u8], at: usize, length: usize, offsets: Offsets) -> Decision {
         let end = at + length;
-        if self.check_crc(bytes, at, length).is_ok() {
+        if self.can_check(length) && self.check_crc(bytes, at, length).is_ok() {
             return Decision::Batch(length);
         }
         if let Some(magic @ (0 | 1)) = bytes.get(at + MAGIC_AT)
@@ -168,10 +174,12 @@ impl Resync {
             self.spend(place + 1 - next);
             next = place + 1;
             if self.is_spent() {
-                // Careful no more: the first head that another one follows. What is skipped is never looked at again.
+                // Careful no more. What is skipped is never looked at again.
                 match best {
                     Some((best, _)) => return Found::Candidate(best),
-                    None if is_chained(bytes, place) => return Found::Candidate(place),
+                    None if is_chained(bytes, place) || is_small_and_right(bytes, place) => {
+                        return Found::Candidate(place);
+                    }
                     None => continue,
                 }
             }
@@ -186,7 +194,7 @@ impl Resync {
                 continue;
             }
             match (self.strength(bytes, place, offsets), best) {
-                (Strength::None, _) | (Strength::Loose, Some(_)) => {}
+                (Strength::None, _) => {}
                 (Strength::Long | Strength::ToTheEnd, None) if !own_end_matters => return Found::Candidate(place),
                 // By its lengths a record of the damaged batch reaches over it.
                 (Strength::Loose, _) if records.covers(place) => {}
@@ -195,7 +203,9 @@ impl Resync {
                     if self.follows(bytes, loose, place) {
                         return Found::Candidate(loose);
                     }
-                    best = Some((place, strength));
+                    if strength != Strength::Loose {
+                        best = Some((place, strength));
+                    }
                 }
                 (strength, None) => {
                     best = Some((place, strength));
@@ -217,6 +227,9 @@ impl Resync {
         let length = usize::try_from(i32::from_be_bytes(*rest.get(8..)?.first_chunk()?)).ok()?;
         let whole = rest.get(..length.checked_add(PREFIX_LENGTH)?).filter(|whole| whole.len() >= HEADER_LENGTH)?;
         let stored = u32::from_be_bytes(*whole.get(17..)?.first_chunk()?);
+        if self.is_spent() {
+            return None;
+        }
         self.spend(whole.len());
         let end = at + whole.len();
         if crc32c::crc32c(whole.get(CRC_FROM..)?) == stored {
@@ -287,6 +300,11 @@ impl Resync {
         self.budget = self.budget.saturating_sub(bytes as u64);
     }
 
+    /// Whether a CRC over so many bytes may be computed at any place of the file.
+    fn can_check(&self, length: usize) -> bool {
+        length <= SMALL || !self.is_spent()
+    }
+
     fn is_spent(&self) -> bool {
         self.budget == 0
     }
@@ -323,6 +341,13 @@ fn is_chained(bytes: &[u8], at: usize) -> bool {
         0 => false,
         length => at + length == bytes.len() || sound(bytes, at + length) > 0,
     }
+}
+
+/// Whether a short batch stands at a place, by its CRC: so short that asking at every place does not take long.
+fn is_small_and_right(bytes: &[u8], at: usize) -> bool {
+    let length = sound(bytes, at);
+    let whole = bytes.get(at..at + length).filter(|_| (1..=SMALL).contains(&length));
+    whole.and_then(|whole| Batch::new(whole, at as u64)).is_some_and(|batch| batch.check_crc().is_ok())
 }
 
 /// Whether only the length field can be wrong with a head: then its CRC tells where it ends, and nothing else does,

@@ -108,7 +108,7 @@ impl Bench<'_> {
                 targets::schema::record(key, value, scratch);
             });
             let path = folder.put(&mutant.bytes, mutant.base);
-            let effort = if seed % 2 == 1 { Effort::Much } else { Effort::Little };
+            let effort = if seed % 4 == 1 { Effort::Much } else { Effort::Little };
             targets::replay::run(&path, effort);
             if seed % 8 == 0 {
                 beside(seed, folder, side_files, sources);

@@ -128,7 +128,25 @@ impl Inflater {
     }
 }
 
+/// A decoder keeps its buffers, and what a damaged frame gives depends on their size. So that it does not depend on what
+/// was inflated before, a frame that fails is tried again by a new one.
 fn inflate_zstd(
+    kept: &mut Option<zstd::stream::raw::Decoder<'static>>,
+    body: &[u8],
+    scratch: &mut Scratch,
+) -> Result<(), FaultKind> {
+    let was_used = kept.is_some();
+    match inflate_frames(kept, body, scratch) {
+        Err(FaultKind::Inflate(_)) if was_used => {
+            *kept = None;
+            scratch.filled = 0;
+            inflate_frames(kept, body, scratch)
+        }
+        outcome => outcome,
+    }
+}
+
+fn inflate_frames(
     kept: &mut Option<zstd::stream::raw::Decoder<'static>>,
     body: &[u8],
     scratch: &mut Scratch,

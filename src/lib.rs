@@ -20,3 +20,4 @@ pub mod json;
 pub mod log;
 pub mod model;
 pub mod schema;
+pub mod words;

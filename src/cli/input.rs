@@ -4,11 +4,11 @@
 
 use super::args::{Input, Reading};
 use super::talk::Context;
-use super::words::counted;
 use crate::log::dir::{LeftOut, PartitionDir, Reason, SegmentFile, Variant};
 use crate::log::index;
 use crate::log::place::{LogDir, Other, Place, SegmentPlace, classify};
 use crate::log::{DEFAULT_MAX_INFLATED, Inflater, Segment};
+use crate::words::counted;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -135,7 +135,7 @@ fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partiti
         };
         bail!("{}: {what}; pass a folder with .log files in it, or a .log file", path.display());
     }
-    dir.left_out.iter().for_each(|left_out| context.note(&left_out_line(left_out)));
+    dir.left_out.iter().for_each(|left_out| context.left_out(&left_out_line(left_out)));
     let segments = dir.segments.iter().map(segment_input).collect();
     Ok(Partition { number, dir: Some(dir), segments })
 }

@@ -10,7 +10,6 @@ pub mod span;
 pub mod state;
 pub mod talk;
 pub mod time;
-pub mod words;
 
 use args::{Cli, Command};
 use clap::Parser;

@@ -21,11 +21,8 @@ fn theirs(exhibit: &Exhibit) -> (String, PathBuf) {
 
 /// Where the recorded text is not of the recorded bytes: the exhibit, ours, theirs. The text was taken before the broker
 /// trimmed the index to nothing; of the file as it is the tool says what we say.
-const TAKEN_EARLIER: &[(&str, &str, &str)] = &[(
-    "segments/clean",
-    "log/__consumer_offsets-1/00000000000000000945.index is empty.",
-    "offset: 945 position: 0",
-)];
+const TAKEN_EARLIER: &[(&str, &str, &str)] =
+    &[("segments/clean", "log/__consumer_offsets-1/00000000000000000945.index is empty.", "offset: 945 position: 0")];
 
 #[test]
 fn the_text_is_that_of_kafkas_dump_tool() {

@@ -90,7 +90,7 @@ codes! {
         "A batch has offsets outside of its segment's: below the number in the file's name, or at or above the next one's."
         "'grouplog salvage'; compare with a replica ('grouplog diff')."
     }
-    OffsetGap "offset-gap" Info {
+    OffsetGap "offset-gap" Info normal {
         "Offsets are missing between two batches, as compaction and aborted writes leave them."
         "Nothing."
     }
@@ -118,7 +118,7 @@ codes! {
         "The greatest timestamp of a batch's header is not that of its records: searches by time can miss records."
         "Nothing for this topic: no coordinator searches it by time."
     }
-    EmptyBatch "empty-batch" Info {
+    EmptyBatch "empty-batch" Info normal {
         "A batch without records, which the cleaner keeps to remember a producer's last sequence number or the end offset."
         "Nothing."
     }
@@ -167,7 +167,28 @@ codes! {
         "Bytes behind the last field, which brokers pass over: another writer than a broker, or damage under a right CRC."
         "Nothing; if there are many, find who writes to this topic."
     }
-    MoreOfTheSame "more" Info {
+    LatestLost "latest-record-lost" Error {
+        "The latest record of one or more keys of a group lies in damage: whoever loads the log falls back to an older value, or to none. A consumer group reads again what it had read; what an older group record says of members is outdated."
+        "'grouplog describe GROUP' shows what is left. 'grouplog salvage --also REPLICA' brings the record back where a replica has it; else set the offset anew from what the finding says was committed."
+    }
+    MarkerLost "marker-lost" Error {
+        "The record that ended a transaction lies in damage: a broker sees the transaction open, answers 'unstable offset' for its keys, and its cleaner stops there."
+        "'grouplog salvage --also REPLICA' brings it back; else end it with 'kafka-transactions.sh abort' once the broker has loaded the partition."
+    }
+    // What a broker would make of it.
+    Unloadable "unloadable" Error {
+        "The group coordinator of a release does not load this partition. Up to 3.9 the old coordinator then serves it as if it were empty, so that every group of it starts over; the new one leaves it without a coordinator (NOT_COORDINATOR, error 16)."
+        "The findings of broker-refuses name the records. 'grouplog salvage --drop-unloadable X.Y' writes a copy without them."
+    }
+    BrokerRefuses "broker-refuses" Error {
+        "A record at which the group coordinator of a release stops when it loads the partition. All groups of the partition share the fate."
+        "'grouplog salvage --drop-unloadable X.Y' writes a copy without it; what the record said is then lost for its group only."
+    }
+    BrokerSkips "broker-skips" Info {
+        "Records of types that a release does not know, which its coordinator passes over."
+        "Nothing; what they say is not there for that release."
+    }
+    More "more" Info {
         "Findings of one code that are not listed one by one."
         "'grouplog dump' shows every one."
     }
@@ -343,6 +364,7 @@ impl Code {
             FaultKind::UnknownCodec(_) => Code::UnknownCodec,
             FaultKind::Inflate(_) => Code::Inflate,
             FaultKind::InflatedTooLarge(_) => Code::InflatedTooLarge,
+            FaultKind::Lz4HeaderChecksum => Code::Lz4Checksum,
             FaultKind::CountMismatch { .. } => Code::CountMismatch,
             FaultKind::BadControlRecord => Code::BadControlRecord,
             FaultKind::NestedWrapper => Code::NestedWrapper,

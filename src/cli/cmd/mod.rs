@@ -10,6 +10,7 @@ pub mod history;
 pub mod info;
 pub mod partition_of;
 pub mod schema;
+pub mod verify;
 
 /// How a verb ended, if it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

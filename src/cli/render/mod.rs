@@ -6,6 +6,7 @@ pub mod diff_lines;
 mod diff_log_lines;
 pub mod digests;
 pub mod dump;
+pub mod findings;
 pub mod group_json;
 pub mod group_table;
 pub mod history;

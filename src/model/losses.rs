@@ -1,0 +1,429 @@
+//! What damage took: the keys of records that are lost, whether a later record of the same key survives, and the value
+//! that takes the lost one's place.
+//!
+//! Collected first ([`Losses::lost`], [`Losses::lost_batch`]), then everything that survives is shown to it in log order
+//! ([`Losses::resolve`] for sound files; [`Losses::survivor`] and [`Losses::end_transaction`] for other walks), then
+//! [`Losses::finish`] tells. Memory grows with the number of lost keys, within limits, not with the log.
+//! Must not know: why a record was lost, and what anyone does about it.
+
+use crate::log::{Batch, Control, Inflater, Record, Segment, Span};
+use crate::schema::{Key, KeyFields};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::io;
+use std::path::PathBuf;
+
+/// Keys beyond so many are counted, and not kept.
+const MOST_KEYS: usize = 1_000_000;
+/// Values (lost ones and those that take their place) beyond so many bytes are not kept; their records are.
+const MOST_VALUE_BYTES: usize = 256 << 20;
+/// Of one producer, so many commits wait for the end of a transaction; those beyond count as committed at once.
+const MOST_WAITING: usize = 1_000_000;
+
+/// Where a record stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LostAt {
+    /// The number of the segment, as whoever collects counts them.
+    pub segment: u32,
+    /// Of the batch, in bytes from the segment's start.
+    pub position: u64,
+}
+
+/// A record that is lost.
+#[derive(Debug, Clone, Copy)]
+pub struct LostRecord<'r> {
+    /// Where it stood.
+    pub at: LostAt,
+    /// Its log offset, as far as that can be believed.
+    pub offset: i64,
+    /// In ms since 1970; -1 for none.
+    pub timestamp: i64,
+    /// -1 for none; else the record was part of that producer's transaction.
+    pub producer_id: i64,
+    /// As it could be read; None for null.
+    pub key: Option<&'r [u8]>,
+    /// As it could be read; None if it could not, Some(None) for null, a tombstone.
+    pub value: Option<Option<&'r [u8]>>,
+}
+
+/// A value, as far as it was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// Null: whatever the key names is gone.
+    Tombstone,
+    /// Its bytes.
+    Value(Box<[u8]>),
+    /// It could not be read, or was not kept because there are too many bytes in all.
+    Unknown,
+}
+
+impl Kept {
+    /// The bytes; None for a tombstone, and where they were not kept.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Kept::Value(bytes) => Some(bytes),
+            Kept::Tombstone | Kept::Unknown => None,
+        }
+    }
+}
+
+/// The last value of a key before the loss.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fallback {
+    /// Its log offset.
+    pub offset: i64,
+    /// In ms since 1970; -1 for none.
+    pub timestamp: i64,
+    /// What it says.
+    pub value: Kept,
+}
+
+/// A key of which a record was lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostKey {
+    /// Its bytes. Empty for a record without a key.
+    pub key: Box<[u8]>,
+    /// The group it names; None if the key cannot be decoded.
+    pub group: Option<Box<[u8]>>,
+    /// How many records of the key were lost.
+    pub records: u64,
+    /// Where the last of them stood.
+    pub at: LostAt,
+    /// Its log offset.
+    pub offset: i64,
+    /// In ms since 1970; -1 for none.
+    pub timestamp: i64,
+    /// Its producer, if it was part of a transaction; -1 for none.
+    pub producer_id: i64,
+    /// What it said.
+    pub value: Kept,
+    /// Offset of the first later record of the key that survives: then no state is lost.
+    pub superseded_by: Option<i64>,
+    /// The last record of the key before it: what a coordinator goes back to if nothing supersedes it.
+    pub fallback: Option<Fallback>,
+}
+
+/// A survivor that waits for the end of its transaction.
+#[derive(Debug)]
+struct Waiting {
+    slot: usize,
+    offset: i64,
+    timestamp: i64,
+    value: Kept,
+}
+
+/// Collects lost records, and looks for what survives of their keys.
+#[derive(Debug, Default)]
+pub struct Losses {
+    keys: HashMap<Box<[u8]>, usize, FixedState>,
+    lost: Vec<LostKey>,
+    waiting: HashMap<i64, Vec<Waiting>, FixedState>,
+    value_bytes: usize,
+    beyond: u64,
+    /// Room for a key.
+    scratch: Vec<u8>,
+}
+
+impl Losses {
+    /// None yet.
+    pub fn new() -> Self {
+        Losses::default()
+    }
+
+    /// Whether nothing was lost.
+    pub fn is_empty(&self) -> bool {
+        self.lost.is_empty() && self.beyond == 0
+    }
+
+    /// Records that were lost with keys that are not kept, because there are too many.
+    pub fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    /// Takes up a lost record. Of a key, the one with the greatest offset is kept.
+    pub fn lost(&mut self, record: &LostRecord<'_>) {
+        let key = record.key.unwrap_or_default();
+        if let Some(slot) = self.slot(key) {
+            return self.lost_again(slot, record);
+        }
+        if self.lost.len() >= MOST_KEYS {
+            self.beyond += 1;
+            return;
+        }
+        let value = self.keep_readable(record.value);
+        self.keys.insert(self.scratch.as_slice().into(), self.lost.len());
+        self.lost.push(LostKey {
+            key: key.into(),
+            group: Key::decode(key).ok().map(|key| key.group().into()),
+            records: 1,
+            at: record.at,
+            offset: record.offset,
+            timestamp: record.timestamp,
+            producer_id: record.producer_id,
+            value,
+            superseded_by: None,
+            fallback: None,
+        });
+    }
+
+    fn lost_again(&mut self, slot: usize, record: &LostRecord<'_>) {
+        let value = self.keep_readable(record.value);
+        let Some(lost) = self.lost.get_mut(slot) else { return };
+        lost.records += 1;
+        let unused = if record.offset < lost.offset {
+            value
+        } else {
+            lost.at = record.at;
+            lost.offset = record.offset;
+            lost.timestamp = record.timestamp;
+            lost.producer_id = record.producer_id;
+            std::mem::replace(&mut lost.value, value)
+        };
+        self.give_back(&unused);
+    }
+
+    /// Takes up every readable record of a batch that is lost; says how many, and how many cannot be read. Control
+    /// records have no key of this topic and are passed over.
+    pub fn lost_batch(&mut self, segment: u32, batch: &Batch<'_>, inflater: &mut Inflater) -> (u64, u64) {
+        let header = batch.header();
+        let at = LostAt { segment, position: batch.position() };
+        let (mut readable, mut unreadable) = (0, 0);
+        if header.control {
+            return (0, 0);
+        }
+        let mut records = batch.records(inflater);
+        for item in records.by_ref() {
+            let (offset, timestamp, key, value) = match &item {
+                Ok(record) => (record.offset, record.timestamp, record.key, Some(record.value)),
+                Err(bad) => match bad.key {
+                    Some(_) => (
+                        bad.offset.unwrap_or(header.last_offset),
+                        bad.timestamp.unwrap_or(-1),
+                        bad.key,
+                        bad.value.map(Some),
+                    ),
+                    None => {
+                        unreadable += 1;
+                        continue;
+                    }
+                },
+            };
+            readable += 1;
+            let producer_id = header.producer_id;
+            self.lost(&LostRecord { at, offset, timestamp, producer_id, key, value });
+        }
+        (readable, unreadable)
+    }
+
+    /// Shows a record that survives. They come in log order; of a transaction they count from its COMMIT on.
+    #[inline]
+    pub fn survivor(&mut self, producer_id: i64, record: &Record<'_>) {
+        let Some(bytes) = record.key else { return };
+        let Some(slot) = self.slot(bytes) else { return };
+        let waits = producer_id != -1 && matches!(bytes.first_chunk(), Some([0, 0 | 1]));
+        let value = self.keep(record.value);
+        let (offset, timestamp) = (record.offset, record.timestamp);
+        if waits {
+            let waiting = self.waiting.entry(producer_id).or_default();
+            if waiting.len() < MOST_WAITING {
+                return waiting.push(Waiting { slot, offset, timestamp, value });
+            }
+        }
+        self.settle(Waiting { slot, offset, timestamp, value });
+    }
+
+    /// The transaction of a producer ends here.
+    pub fn end_transaction(&mut self, producer_id: i64, end: Ended) {
+        let Some(waiting) = self.waiting.remove(&producer_id) else { return };
+        for it in waiting {
+            match end {
+                Ended::Committed => self.settle(it),
+                Ended::Aborted => self.give_back(&it.value),
+            }
+        }
+    }
+
+    fn settle(&mut self, it: Waiting) {
+        let Some(lost) = self.lost.get_mut(it.slot) else { return };
+        let unused = if it.offset > lost.offset {
+            lost.superseded_by.get_or_insert(it.offset);
+            Some(it.value)
+        } else if lost.fallback.as_ref().is_none_or(|before| before.offset <= it.offset) {
+            let fallback = Fallback { offset: it.offset, timestamp: it.timestamp, value: it.value };
+            lost.fallback.replace(fallback).map(|before| before.value)
+        } else {
+            Some(it.value)
+        };
+        if let Some(unused) = unused {
+            self.give_back(&unused);
+        }
+    }
+
+    /// Shows every record of the sound batches of these files, which must be in order.
+    ///
+    /// # Errors
+    /// If a file cannot be opened.
+    pub fn resolve(&mut self, segments: &[PathBuf], max_inflated: usize) -> io::Result<()> {
+        if self.lost.is_empty() {
+            return Ok(());
+        }
+        let mut inflater = Inflater::with_limit(max_inflated);
+        for path in segments {
+            let segment = Segment::open(path)?;
+            for span in segment.spans() {
+                if let Span::Batch(batch) = span
+                    && batch.check_crc().is_ok()
+                {
+                    self.survivors(&batch, &mut inflater);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows every good record of a batch, or the end of a transaction if it is a marker.
+    pub fn survivors(&mut self, batch: &Batch<'_>, inflater: &mut Inflater) {
+        let header = batch.header();
+        for record in batch.records(inflater).by_ref().flatten() {
+            if !header.control {
+                self.survivor(header.producer_id, &record);
+                continue;
+            }
+            match Control::parse(&record) {
+                Ok(Control::Commit(_)) => self.end_transaction(header.producer_id, Ended::Committed),
+                Ok(Control::Abort(_)) => self.end_transaction(header.producer_id, Ended::Aborted),
+                _ => {}
+            }
+        }
+    }
+
+    /// Every lost key, in the order of their places.
+    pub fn finish(self) -> Vec<LostKey> {
+        let mut lost = self.lost;
+        lost.sort_by(|a, b| (a.at, a.offset).cmp(&(b.at, b.offset)));
+        lost
+    }
+
+    /// The place of a key, whose identity is left in the scratch.
+    fn slot(&mut self, key: &[u8]) -> Option<usize> {
+        identity(key, &mut self.scratch);
+        self.keys.get(self.scratch.as_slice()).copied()
+    }
+
+    fn keep_readable(&mut self, value: Option<Option<&[u8]>>) -> Kept {
+        value.map_or(Kept::Unknown, |value| self.keep(value))
+    }
+
+    fn keep(&mut self, value: Option<&[u8]>) -> Kept {
+        let Some(bytes) = value else { return Kept::Tombstone };
+        if self.value_bytes.saturating_add(bytes.len()) > MOST_VALUE_BYTES {
+            return Kept::Unknown;
+        }
+        self.value_bytes += bytes.len();
+        Kept::Value(bytes.into())
+    }
+
+    fn give_back(&mut self, value: &Kept) {
+        self.value_bytes -= value.bytes().map_or(0, <[u8]>::len);
+    }
+}
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Its commits count.
+    Committed,
+    /// They do not.
+    Aborted,
+}
+
+/// What makes two keys one to a coordinator: their fields. Types 0 and 1 name the same thing; what follows the last
+/// field names nothing.
+fn identity(bytes: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.extend_from_slice(bytes);
+    if let Ok(key) = Key::decode(bytes) {
+        out.truncate(bytes.len() - key.trailing.len());
+        if let (KeyFields::Offset(_), Some(number)) = (&key.fields, out.get_mut(..2)) {
+            number.copy_from_slice(&[0, 1]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY_OLD: &[u8] = b"\0\0\0\x01g\0\x01t\0\0\0\0";
+    const KEY: &[u8] = b"\0\x01\0\x01g\0\x01t\0\0\0\0";
+    const OTHER: &[u8] = b"\0\x01\0\x01h\0\x01t\0\0\0\0";
+
+    fn record<'r>(offset: i64, key: &'r [u8], value: Option<&'r [u8]>) -> Record<'r> {
+        Record {
+            offset,
+            timestamp: 1000 + offset,
+            key: Some(key),
+            value,
+            headers: Default::default(),
+            sequence: -1,
+            attributes: 0,
+            legacy: None,
+            bytes: &[],
+        }
+    }
+
+    fn lose(losses: &mut Losses, offset: i64, key: &[u8]) {
+        let at = LostAt { segment: 0, position: offset as u64 * 100 };
+        losses.lost(&LostRecord {
+            at,
+            offset,
+            timestamp: 7,
+            producer_id: -1,
+            key: Some(key),
+            value: Some(Some(b"lost")),
+        });
+    }
+
+    #[test]
+    fn what_survives_before_and_behind() {
+        let mut losses = Losses::new();
+        lose(&mut losses, 5, KEY);
+        lose(&mut losses, 6, OTHER);
+        losses.survivor(-1, &record(1, KEY_OLD, Some(b"one")));
+        losses.survivor(-1, &record(3, KEY, Some(b"three")));
+        losses.survivor(-1, &record(9, OTHER, None));
+        losses.survivor(-1, &record(11, OTHER, Some(b"eleven")));
+        let lost = losses.finish();
+        assert_eq!(lost.iter().map(|it| it.offset).collect::<Vec<_>>(), [5, 6]);
+        let fallback = lost[0].fallback.as_ref().unwrap();
+        assert_eq!((fallback.offset, &fallback.value), (3, &Kept::Value((*b"three").into())));
+        assert_eq!((lost[0].superseded_by, lost[1].superseded_by), (None, Some(9)));
+        assert_eq!(lost[1].group.as_deref(), Some(&b"h"[..]));
+        assert_eq!(lost[1].fallback, None);
+    }
+
+    #[test]
+    fn a_transaction_counts_when_it_is_committed() {
+        for (end, superseded) in [(Some(Ended::Committed), Some(8)), (Some(Ended::Aborted), None), (None, None)] {
+            let mut losses = Losses::new();
+            lose(&mut losses, 5, KEY);
+            losses.survivor(77, &record(8, KEY, Some(b"eight")));
+            if let Some(end) = end {
+                losses.end_transaction(77, end);
+            }
+            assert_eq!(losses.finish()[0].superseded_by, superseded);
+        }
+    }
+
+    #[test]
+    fn the_last_lost_record_of_a_key_is_kept() {
+        let mut losses = Losses::new();
+        lose(&mut losses, 5, KEY);
+        lose(&mut losses, 9, KEY_OLD);
+        lose(&mut losses, 7, KEY);
+        losses.survivor(-1, &record(8, KEY, Some(b"eight")));
+        let lost = losses.finish();
+        assert_eq!((lost.len(), lost[0].records, lost[0].offset), (1, 3, 9));
+        assert_eq!(lost[0].fallback.as_ref().map(|it| it.offset), Some(8));
+    }
+}

@@ -199,6 +199,10 @@ fn indexes_and_damaged_logs() {
     let expected: Vec<_> = ends.into_iter().chain(beyond).collect();
     assert_eq!(raised(&cleaned(), LOG, |bytes| bytes.truncate(12590)), expected);
     assert_eq!(raised(&cleaned(), LOG, |bytes| bytes[12590..].fill(0)), expected);
+    // A base offset that is another segment's, or goes back (no CRC covers it), is not the other files' fault either.
+    assert_eq!(raised(&cleaned(), LOG, |bytes| bytes[8390] = 1), NONE);
+    assert_eq!(raised(&cleaned(), LOG, |bytes| bytes[8390 + 6] = 0), NONE);
+    assert_eq!(raised(&cleaned(), "00000000000000000723.log", |bytes| bytes[4] = 1), NONE);
     // Zeros behind the last batch are none of it.
     assert_eq!(raised(&cleaned(), LOG, |bytes| bytes.resize(20000, 0)), NONE);
 }

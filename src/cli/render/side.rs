@@ -445,6 +445,12 @@ impl SideCsv {
     }
 }
 
+impl Default for SideCsv {
+    fn default() -> Self {
+        SideCsv::new()
+    }
+}
+
 impl RenderSide for SideCsv {
     fn file(&mut self, shown: &Shown, limit: u64) {
         let kind = kind(shown.file.kind);

@@ -34,7 +34,9 @@ fn sound_logs_are_silent() {
             }
         }
     }
-    println!("{log_dirs} log dirs, {partitions} partitions, {files} files: silent; {normal} normal things told with -v");
+    println!(
+        "{log_dirs} log dirs, {partitions} partitions, {files} files: silent; {normal} normal things told with -v"
+    );
     assert!(log_dirs >= 19 && partitions > 50 && files > 300 && normal > 100);
 }
 

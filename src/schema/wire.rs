@@ -212,13 +212,12 @@ fn length(
     }
 }
 
+/// Reads the length of an inflexible version.
+type SkipLength = fn(&[u8]) -> Option<(i64, &[u8])>;
+
 /// As [`length`], of what is left.
 #[inline(always)]
-fn skip_length(
-    rest: &[u8],
-    layout: Layout,
-    plain: fn(&[u8]) -> Option<(i64, &[u8])>,
-) -> Option<(Option<usize>, &[u8])> {
+fn skip_length(rest: &[u8], layout: Layout, plain: SkipLength) -> Option<(Option<usize>, &[u8])> {
     let (n, rest) =
         if layout.flexible { skip_uvarint(rest).map(|(n, rest)| (i64::from(n) - 1, rest))? } else { plain(rest)? };
     match usize::try_from(n) {

@@ -339,7 +339,7 @@ pub enum Ended {
 
 /// What makes two keys one to a coordinator: their fields. Types 0 and 1 name the same thing; what follows the last
 /// field names nothing.
-fn identity(bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn identity(bytes: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(bytes);
     if let Ok(key) = Key::decode(bytes) {

@@ -92,6 +92,16 @@ impl OutDir {
         write_file(&self.temporary.join(name), bytes)
     }
 
+    /// Begins a file in it that is written piece by piece.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn open(&self, name: &str) -> io::Result<FileOut> {
+        let path = self.temporary.join(name);
+        let file = File::create_new(&path).map_err(|error| explained(&path, error))?;
+        Ok(FileOut { to: BufWriter::with_capacity(ROOM, file), path })
+    }
+
     /// Gives it its name.
     ///
     /// # Errors
@@ -119,6 +129,14 @@ pub struct PartitionOut {
 }
 
 impl PartitionOut {
+    /// Takes back all that was written in it.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove(path: &Path) -> io::Result<()> {
+        std::fs::remove_dir_all(path).map_err(|error| explained(path, error))
+    }
+
     /// Where it is for now.
     pub fn path(&self) -> &Path {
         &self.path
@@ -148,6 +166,35 @@ impl PartitionOut {
     /// If that fails.
     pub fn finish(self) -> io::Result<()> {
         sync_folder(&self.path)
+    }
+}
+
+/// A file in the making.
+#[derive(Debug)]
+pub struct FileOut {
+    to: BufWriter<File>,
+    path: PathBuf,
+}
+
+impl FileOut {
+    /// Flushes it to disk.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn finish(self) -> io::Result<()> {
+        let FileOut { to, path } = self;
+        let file = to.into_inner().map_err(|error| explained(&path, error.into_error()))?;
+        file.sync_all().map_err(|error| explained(&path, error))
+    }
+}
+
+impl Write for FileOut {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes).map_err(|error| explained(&self.path, error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush().map_err(|error| explained(&self.path, error))
     }
 }
 

@@ -118,7 +118,7 @@ pub fn survey(
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<Salvage> {
     let mut sources = Sources::new();
-    let mut read = |sources: &mut Sources, files: &[FileIn], role: Role, progress: &mut dyn FnMut(u64)| {
+    let read = |sources: &mut Sources, files: &[FileIn], role: Role, progress: &mut dyn FnMut(u64)| {
         read_log(sources, files, role, manner, interrupt, progress)
     };
     let mut log = read(&mut sources, &wreck.own, Role::Own, progress)?;
@@ -280,11 +280,7 @@ impl Salvage {
     /// Every record of a stretch that is not simply copied, and that the new log lacks.
     fn collect(&mut self, losses: &mut Losses, hanging: &mut Hanging) -> io::Result<()> {
         let mut inflater = Inflater::with_limit(self.max_inflated);
-        let mut kept: BTreeMap<(SourceId, u64), Thin> = BTreeMap::new();
-        for part in self.log.parts.iter().filter(|part| part.incident.is_some()) {
-            let thin = part.piece.edit.thin.clone().unwrap_or_else(Thin::nothing);
-            kept.insert((part.piece.source, part.piece.from), thin);
-        }
+        let kept = Kept::of(&self.log);
         let mut seen: BTreeSet<(SourceId, u64)> = BTreeSet::new();
         for (number, incident) in self.log.incidents.iter().enumerate() {
             if !incident.outcome.loses() || !incident.is_batches {
@@ -297,28 +293,52 @@ impl Salvage {
                 if !seen.insert(place) {
                     continue;
                 }
-                let thin = kept.get(&place);
+                let stays = kept.batch(place);
                 if batch.header().control {
-                    if thin.is_none() {
+                    if stays == Stays::Nothing {
                         hanging.lost(number, incident, &batch, &mut inflater);
                     }
                     continue;
                 }
-                self.unreadable += lose(losses, incident, &batch, thin, &mut inflater);
+                self.unreadable += lose(losses, incident, &batch, stays, &mut inflater);
             }
         }
         Ok(())
     }
 }
 
+/// What of a batch is in the new log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stays<'k> {
+    Nothing,
+    All,
+    Some(&'k Thin),
+}
+
+/// Which stretches of which files are in the new log, to be asked by place.
+struct Kept<'k>(Vec<(SourceId, u64, u64, Option<&'k Thin>)>);
+
+impl<'k> Kept<'k> {
+    fn of(log: &'k Log) -> Self {
+        let stretch = |part: &'k super::survey::Part| {
+            (part.piece.source, part.piece.from, part.piece.to, part.piece.edit.thin.as_ref())
+        };
+        let mut all: Vec<_> = log.parts.iter().map(stretch).collect();
+        all.sort_by_key(|(source, from, ..)| (*source, *from));
+        Kept(all)
+    }
+
+    fn batch(&self, (source, position): (SourceId, u64)) -> Stays<'k> {
+        let behind = self.0.partition_point(|(id, from, ..)| (*id, *from) <= (source, position));
+        match behind.checked_sub(1).and_then(|at| self.0.get(at)) {
+            Some((id, _, to, thin)) if *id == source && *to > position => thin.map_or(Stays::All, Stays::Some),
+            _ => Stays::Nothing,
+        }
+    }
+}
+
 /// Takes up the records of a batch that do not stay; says how many have no readable key.
-fn lose(
-    losses: &mut Losses,
-    incident: &Incident,
-    batch: &Batch<'_>,
-    thin: Option<&Thin>,
-    inflater: &mut Inflater,
-) -> u64 {
+fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays<'_>, inflater: &mut Inflater) -> u64 {
     let at = LostAt { segment: incident.source, position: batch.position() };
     let producer_id = batch.header().producer_id;
     let mut unreadable = 0;
@@ -326,10 +346,10 @@ fn lose(
     let mut records = batch.records(inflater);
     for (place, item) in records.by_ref().enumerate() {
         met += 1;
-        let stays = |offset: i64| {
-            thin.is_some_and(|thin| {
-                thin.within.contains(&offset) && thin.dropped.binary_search(&(place as u32)).is_err()
-            })
+        let stays = |offset: i64| match kept {
+            Stays::Nothing => false,
+            Stays::All => true,
+            Stays::Some(thin) => thin.within.contains(&offset) && thin.dropped.binary_search(&(place as u32)).is_err(),
         };
         match item {
             Ok(record) if stays(record.offset) => {}

@@ -165,10 +165,11 @@ impl<'s> Union<'s> {
                 log.parts.push(part);
                 continue;
             }
-            let mut incident = incident_of(&part.piece, "diverged", Outcome::Overruled);
-            incident.first = Some(part.piece.first.max(at));
-            incident.message = "another copy went on from here in a higher leader epoch".to_owned();
-            log.incidents.push(incident);
+            for piece in self.slice(&part.piece, (at, i64::MAX))? {
+                let mut incident = incident_of(&piece, "diverged", Outcome::Overruled);
+                incident.message = "another copy went on from here in a higher leader epoch".to_owned();
+                log.incidents.push(incident);
+            }
             if part.piece.first < at {
                 for piece in self.slice(&part.piece, (i64::MIN, at - 1))? {
                     log.parts.push(Part { piece, incident: part.incident });

@@ -4,11 +4,13 @@
 
 mod common;
 mod records;
+mod salvage;
 mod state;
 mod tools;
 
 pub use common::*;
 pub use records::*;
+pub use salvage::*;
 pub use state::*;
 pub use tools::*;
 
@@ -84,6 +86,8 @@ pub enum Command {
     /// What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of
     /// one log
     Diff(DiffArgs),
+    /// A loadable copy of a damaged log with every record that can be read, and exactly what was lost
+    Salvage(SalvageArgs),
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields

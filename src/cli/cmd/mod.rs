@@ -8,6 +8,7 @@ pub mod groups;
 pub mod history;
 pub mod info;
 pub mod partition_of;
+pub mod salvage;
 pub mod schema;
 
 /// How a verb ended, if it did not fail.

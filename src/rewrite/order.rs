@@ -342,6 +342,11 @@ impl Sorter<'_> {
         incident.message = "offsets that stand before it too, with the same contents".to_owned();
         let keeps = behind > 0 && head.piece.last > floor.last;
         incident.last = incident.last.map(|last| last.min(floor.last));
+        if let Some(last) = self.incidents.last_mut().filter(|last| goes_on(last, &incident) && !keeps) {
+            last.length += incident.length;
+            last.last = incident.last;
+            return Ok(());
+        }
         self.incidents.push(incident);
         let place = self.incidents.len() - 1;
         if !keeps {
@@ -452,20 +457,24 @@ impl Sorter<'_> {
 
     /// Neighbours are told together.
     fn overruled_incident(&mut self, piece: &Piece, message: &str) {
-        if let Some(last) = self.incidents.last_mut().filter(|last| {
-            last.outcome == Outcome::Overruled
-                && last.source == piece.source
-                && last.position + last.length == piece.from
-                && last.message == message
-        }) {
-            last.length += piece.len();
-            last.last = Some(piece.last);
-            return;
-        }
         let mut incident = incident_of(piece, CODE, Outcome::Overruled);
         incident.message = message.to_owned();
+        if let Some(last) = self.incidents.last_mut().filter(|last| goes_on(last, &incident)) {
+            last.length += incident.length;
+            last.last = incident.last;
+            return;
+        }
         self.incidents.push(incident);
     }
+}
+
+/// Whether a stretch goes on where another ended, with the same to say of it.
+fn goes_on(before: &Incident, next: &Incident) -> bool {
+    before.source == next.source
+        && before.position + before.length == next.position
+        && before.outcome == next.outcome
+        && before.message == next.message
+        && before.last < next.first
 }
 
 /// Keeps of a single batch what lies between two offsets.

@@ -340,6 +340,7 @@ impl<'k> Kept<'k> {
 /// Takes up the records of a batch that do not stay; says how many have no readable key.
 fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays<'_>, inflater: &mut Inflater) -> u64 {
     let at = LostAt { segment: incident.source, position: batch.position() };
+    let shift = believable_shift(incident, batch);
     let producer_id = batch.header().producer_id;
     let mut unreadable = 0;
     let mut met = 0;
@@ -355,7 +356,7 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
             Ok(record) if stays(record.offset) => {}
             Ok(record) => losses.lost(&LostRecord {
                 at,
-                offset: record.offset,
+                offset: record.offset.saturating_add(shift),
                 timestamp: record.timestamp,
                 producer_id,
                 key: record.key,
@@ -363,7 +364,7 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
             }),
             Err(bad) if bad.key.is_some() => losses.lost(&LostRecord {
                 at,
-                offset: bad.offset.unwrap_or(batch.header().last_offset),
+                offset: bad.offset.unwrap_or(batch.header().last_offset).saturating_add(shift),
                 timestamp: bad.timestamp.unwrap_or(-1),
                 producer_id,
                 key: bad.key,
@@ -373,6 +374,21 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
         }
     }
     unreadable + i64::from(batch.header().count).saturating_sub(met).max(0) as u64
+}
+
+/// What to add to offsets of a batch that is lost: where its own cannot be right, they are taken to begin where they can.
+fn believable_shift(incident: &Incident, batch: &Batch<'_>) -> i64 {
+    let header = batch.header();
+    match (incident.first, incident.last) {
+        (Some(first), last)
+            if incident.outcome == Outcome::Lost
+                && header.magic >= 2
+                && (header.base_offset < first || last.is_some_and(|last| header.base_offset > last)) =>
+        {
+            first.wrapping_sub(header.base_offset)
+        }
+        _ => 0,
+    }
 }
 
 /// Transactions whose end is lost, and what hangs on it.

@@ -190,6 +190,7 @@ impl<'s> Union<'s> {
     fn fill(&mut self, log: &mut Log, copy: &Log, take: Take, joined: &mut Joined) -> io::Result<()> {
         let mut wanted = log.lost();
         if take == Take::Everything {
+            self.take_apart(log, (copy.start, copy.end))?;
             wanted = holes_between(&log.parts, copy.start.min(log.start), copy.end.max(log.end));
         } else if take == Take::LostAndEnds {
             let in_front = log.log_start.is_none_or(|start| start < log.start);
@@ -225,8 +226,31 @@ impl<'s> Union<'s> {
         for incident in &mut log.incidents {
             say_filled(incident, &taken, copy);
         }
+        if take == Take::Everything {
+            put_together(&mut log.parts);
+        }
         log.start = log.start.min(taken.first().map_or(i64::MAX, |range| range.0));
         log.end = log.end.max(taken.last().map_or(i64::MIN, |range| range.1.saturating_add(1)));
+        Ok(())
+    }
+
+    /// Takes pieces in a range apart into batches, so that something can be put between them.
+    fn take_apart(&mut self, log: &mut Log, range: (i64, i64)) -> io::Result<()> {
+        let mut parts = Vec::with_capacity(log.parts.len());
+        for part in std::mem::take(&mut log.parts) {
+            let outside = part.piece.last < range.0 || part.piece.first > range.1;
+            if outside || part.piece.batches <= 1 {
+                parts.push(part);
+                continue;
+            }
+            self.interrupt.check()?;
+            let segment = self.sources.open(part.piece.source)?;
+            for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
+                let piece = single(&batch, &part.piece, &mut self.inflater);
+                parts.push(Part { piece, incident: part.incident });
+            }
+        }
+        log.parts = parts;
         Ok(())
     }
 
@@ -259,19 +283,10 @@ impl<'s> Union<'s> {
         let mut singles = Vec::new();
         let segment = self.sources.open(piece.source)?;
         for batch in frames(segment.bytes(), piece.from, piece.to) {
-            let look = look(&batch, &mut self.inflater);
-            if look.last < first || look.first > last {
-                continue;
+            let single = single(&batch, piece, &mut self.inflater);
+            if single.last >= first && single.first <= last {
+                singles.push(single);
             }
-            singles.push(Piece {
-                from: batch.position(),
-                to: batch.position() + batch.len(),
-                first: look.first,
-                last: look.last,
-                batches: 1,
-                records: look.records,
-                ..piece.clone()
-            });
         }
         for single in singles {
             if single.first >= first && single.last <= last {
@@ -408,6 +423,33 @@ fn compare_batches(ours: &Batch<'_>, theirs: &Batch<'_>, source: SourceId, infla
             });
         }
     }
+}
+
+/// One batch of a piece that is copied as it is.
+fn single(batch: &Batch<'_>, piece: &Piece, inflater: &mut Inflater) -> Piece {
+    let look = look(batch, inflater);
+    Piece {
+        from: batch.position(),
+        to: batch.position() + batch.len(),
+        first: look.first,
+        last: look.last,
+        batches: 1,
+        records: look.records,
+        ..piece.clone()
+    }
+}
+
+fn put_together(parts: &mut Vec<Part>) {
+    let mut out: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in std::mem::take(parts) {
+        let joins = out
+            .last_mut()
+            .is_some_and(|last| last.incident.is_none() && part.incident.is_none() && last.piece.join(&part.piece));
+        if !joins {
+            out.push(part);
+        }
+    }
+    *parts = out;
 }
 
 /// Where two logs part.

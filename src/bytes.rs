@@ -150,6 +150,17 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Whether text is ASCII, quickly where it is short: as a name is.
+#[inline(always)]
+pub fn is_ascii(text: &[u8]) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let Some(last) = text.last_chunk::<8>() else { return text.iter().fold(0, |all, byte| all | byte) < 0x80 };
+    let (eights, _) = text.as_chunks::<8>();
+    // The last eight may overlap the others.
+    let all = eights.iter().fold(u64::from_ne_bytes(*last), |all, eight| all | u64::from_ne_bytes(*eight));
+    all & HIGH == 0
+}
+
 /// Appends an unsigned varint, as in flexible schema versions.
 pub fn put_uvarint(out: &mut Vec<u8>, mut n: u32) {
     while n >= 0x80 {
@@ -181,6 +192,19 @@ mod tests {
             let mut cursor = Cursor::new(&out);
             assert_eq!(cursor.varlong(), Ok(n));
             assert_eq!(cursor.remaining(), 0);
+        }
+    }
+
+    #[test]
+    fn ascii_is_ascii() {
+        for n in 0..40 {
+            let mut text = vec![b'a'; n];
+            assert!(is_ascii(&text));
+            for i in 0..n {
+                text[i] = 0x80;
+                assert!(!is_ascii(&text), "{i} of {n}");
+                text[i] = b'a';
+            }
         }
     }
 

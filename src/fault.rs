@@ -82,6 +82,9 @@ pub enum FaultKind {
     Inflate(Box<str>),
     /// The compressed body inflates to more than the limit, in bytes.
     InflatedTooLarge(u64),
+    /// An lz4 frame with its header checksum over the wrong bytes, which brokers read in magic 0 only. The records are
+    /// all there.
+    Lz4HeaderChecksum,
     /// The header's record count is not the number of records in the body.
     CountMismatch {
         /// As the header says.
@@ -126,6 +129,7 @@ impl FaultKind {
             FaultKind::UnknownCodec(_) => "unknown-codec",
             FaultKind::Inflate(_) => "inflate-failed",
             FaultKind::InflatedTooLarge(_) => "inflated-too-large",
+            FaultKind::Lz4HeaderChecksum => "lz4-header-checksum",
             FaultKind::CountMismatch { .. } => "count-mismatch",
             FaultKind::BadRecord(_) => "bad-record",
             FaultKind::NestedWrapper => "nested-wrapper",
@@ -180,6 +184,12 @@ impl fmt::Display for FaultKind {
             FaultKind::Inflate(why) => write!(f, "does not inflate: {why}"),
             FaultKind::InflatedTooLarge(limit) => {
                 write!(f, "inflates to more than {limit} bytes (see --max-inflated)")
+            }
+            FaultKind::Lz4HeaderChecksum => {
+                write!(
+                    f,
+                    "the lz4 frame has its header checksum over the wrong bytes, which no broker reads in this magic"
+                )
             }
             FaultKind::CountMismatch { header, found } => {
                 write!(f, "header says {header} records, found {found}")

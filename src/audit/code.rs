@@ -5,9 +5,12 @@
 use super::finding::Severity;
 use crate::fault::FaultKind;
 
-/// Declares codes: `Name "code" Severity { "what it means" "what to do" }`.
+/// Declares codes: `Name "code" Severity { "what it means" "what to do" }`; with `normal` behind the severity where sound
+/// logs have it, too.
 macro_rules! codes {
-    ($($name:ident $code:literal $severity:ident { $meaning:literal $next:literal })+) => {
+    (@normal normal) => { true };
+    (@normal) => { false };
+    ($($name:ident $code:literal $severity:ident $($normal:ident)? { $meaning:literal $next:literal })+) => {
         /// A kind of finding.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $(#[doc = $meaning] $name,)+ }
@@ -24,6 +27,11 @@ macro_rules! codes {
             /// How bad it is, unless where it stands makes it better or worse.
             pub fn severity(self) -> Severity {
                 match self { $(Code::$name => Severity::$severity,)+ }
+            }
+
+            /// Whether sound logs have it, too, so that it is told only to who asks for more.
+            pub fn is_normal(self) -> bool {
+                match self { $(Code::$name => codes!(@normal $($normal)?),)+ }
             }
 
             /// What it means.
@@ -82,7 +90,7 @@ codes! {
         "A batch has offsets outside of its segment's: below the number in the file's name, or at or above the next one's."
         "'grouplog salvage'; compare with a replica ('grouplog diff')."
     }
-    OffsetGap "offset-gap" Info {
+    OffsetGap "offset-gap" Info normal {
         "Offsets are missing between two batches, as compaction and aborted writes leave them."
         "Nothing."
     }
@@ -110,7 +118,7 @@ codes! {
         "The greatest timestamp of a batch's header is not that of its records: searches by time can miss records."
         "Nothing for this topic: no coordinator searches it by time."
     }
-    EmptyBatch "empty-batch" Info {
+    EmptyBatch "empty-batch" Info normal {
         "A batch without records, which the cleaner keeps to remember a producer's last sequence number or the end offset."
         "Nothing."
     }
@@ -159,9 +167,158 @@ codes! {
         "Bytes behind the last field, which brokers pass over: another writer than a broker, or damage under a right CRC."
         "Nothing; if there are many, find who writes to this topic."
     }
-    MoreOfTheSame "more" Info {
+    More "more" Info {
         "Findings of one code that are not listed one by one."
         "'grouplog dump' shows every one."
+    }
+    // Side files.
+    IndexMismatch "index-mismatch" Warning {
+        "An entry of an offset index names a position at which no batch begins, or an offset that is not there: reads that begin with it miss records. A broker that stopped in order believes it; one that did not makes the index anew."
+        "Remove the .index file while the broker is stopped: it makes a new one when it starts. No record is lost."
+    }
+    IndexOrder "index-order" Warning {
+        "The entries of an offset index do not ascend: a damaged entry, or the remains of an older index."
+        "Remove the .index file while the broker is stopped: it makes a new one when it starts. No record is lost."
+    }
+    IndexBeyondEnd "index-beyond-end" Warning {
+        "An offset index names positions behind the end of its segment: the end of the segment was lost, or the index is that of another copy."
+        "Compare the segment's end with a replica ('grouplog diff'). Remove the .index file while the broker is stopped: it makes a new one."
+    }
+    IndexCut "index-cut" Warning {
+        "An offset index is not a whole number of entries long. A broker finds that when it starts, and makes the index anew."
+        "Nothing: a broker puts it right. No record is lost."
+    }
+    TimeIndexMismatch "time-index-mismatch" Warning {
+        "An entry of a time index names an offset that is not there, or a time that is not the greatest up to that offset."
+        "Remove the .timeindex file while the broker is stopped: it makes a new one. No coordinator searches this topic by time."
+    }
+    TimeIndexOrder "time-index-order" Warning {
+        "The entries of a time index do not ascend: a damaged entry, or the remains of an older index."
+        "Remove the .timeindex file while the broker is stopped: it makes a new one. No coordinator searches this topic by time."
+    }
+    TimeIndexCut "time-index-cut" Warning {
+        "A time index is not a whole number of entries long. A broker finds that when it starts, and makes the index anew."
+        "Nothing: a broker puts it right. No record is lost."
+    }
+    IndexMissing "index-missing" Info normal {
+        "A segment has no offset or time index."
+        "Nothing: a broker makes one when it starts."
+    }
+    IndexUntrimmed "index-untrimmed" Info normal {
+        "An index ends in zeros: space that a broker allocates for the segment it writes to, and cuts off when it stops in order or begins another one."
+        "Nothing: the broker runs or was killed."
+    }
+    TxnIndexMismatch "txn-index-mismatch" Warning {
+        "An entry of a transaction index disagrees with the log: the transaction was committed, is another producer's, or lies elsewhere. Consumers that read committed records only would leave out the wrong ones; coordinators go by the log."
+        "Remove the .txnindex and .index files of the segment while the broker is stopped: it makes new ones when it starts."
+    }
+    TxnIndexIncomplete "txn-index-incomplete" Warning {
+        "A transaction that the log shows as aborted is not in its segment's transaction index. Consumers that read committed records only would see its records; coordinators go by the log."
+        "Remove the .txnindex and .index files of the segment while the broker is stopped: it makes new ones when it starts."
+    }
+    TxnIndexBeyondEnd "txn-index-beyond-end" Warning {
+        "A transaction index names offsets behind the end of the log: its end was lost, or the file is that of another copy."
+        "Compare the log's end with a replica ('grouplog diff'). Remove the .txnindex and .index files of the segment while the broker is stopped."
+    }
+    TxnIndexOrder "txn-index-order" Warning {
+        "The entries of a transaction index do not ascend by the end of the transaction: a damaged entry. A broker finds some of these when it starts, and makes the index anew."
+        "Remove the .txnindex and .index files of the segment while the broker is stopped: it makes new ones when it starts."
+    }
+    TxnIndexCut "txn-index-cut" Warning {
+        "A transaction index is not a whole number of entries long: its last entry was cut short."
+        "Remove the .txnindex and .index files of the segment while the broker is stopped: it makes new ones when it starts."
+    }
+    TxnIndexVersion "txn-index-version" Warning {
+        "An entry of a transaction index has a version that no release knows."
+        "Remove the .txnindex and .index files of the segment while the broker is stopped: it makes new ones when it starts."
+    }
+    SnapshotCrc "snapshot-crc" Warning {
+        "The bytes of a producer state snapshot are not those that its CRC was made of. A broker removes it when it starts, and takes an older one or the log."
+        "Nothing: a broker puts it right. Check the disk."
+    }
+    SnapshotMalformed "snapshot-malformed" Warning {
+        "A producer state snapshot was cut, or counts other entries than it has. A broker removes it when it starts, and takes an older one or the log."
+        "Nothing: a broker puts it right."
+    }
+    SnapshotVersion "snapshot-version" Warning {
+        "A producer state snapshot of a version that this release of grouplog does not know. Older brokers remove it, and take an older one or the log."
+        "Nothing, if a newer broker wrote it."
+    }
+    SnapshotMismatch "snapshot-mismatch" Warning {
+        "A producer state snapshot disagrees with the log about a producer that the log still shows: it is that of another copy. A broker that believes it refuses sound commits of that producer, or holds a transaction open that has ended."
+        "Remove the .snapshot files while the broker is stopped: it makes them anew from the log."
+    }
+    SnapshotBeyondEnd "snapshot-beyond-end" Warning {
+        "A producer state snapshot of an offset behind the end of the log: its end was lost, or the file is that of another copy. A broker removes it when it starts."
+        "Compare the log's end with a replica ('grouplog diff')."
+    }
+    EpochsMissing "leader-epochs-missing" Info normal {
+        "No leader-epoch-checkpoint, as before Kafka 0.11."
+        "Nothing."
+    }
+    EpochsMalformed "leader-epochs-malformed" Error {
+        "A leader-epoch-checkpoint that cannot be read: it was cut, or is no such file. A broker gives up the whole log dir over it when it starts."
+        "Remove the file while the broker is stopped: it makes another one. Take it from a replica if the epochs are wanted."
+    }
+    EpochsOrder "leader-epochs-order" Warning {
+        "The entries of a leader-epoch-checkpoint do not ascend. A broker drops those that do not, and may cut the wrong records when it follows a leader."
+        "Take the file from a replica, or remove it while the broker is stopped."
+    }
+    EpochsMismatch "leader-epochs-mismatch" Warning {
+        "A leader-epoch-checkpoint disagrees with the leader epochs of the batches. A broker goes by the file, and may cut too much or too little when it follows a leader."
+        "Take the file from a replica with the same log, or remove it while the broker is stopped."
+    }
+    EpochsBeyondEnd "leader-epochs-beyond-end" Warning {
+        "A leader-epoch-checkpoint has an epoch that begins behind the end of the log: its end was lost, or the file is that of another copy. A broker drops such entries when it starts."
+        "Compare the log's end with a replica ('grouplog diff')."
+    }
+    MetadataMissing "partition-metadata-missing" Info normal {
+        "No partition.metadata, as before Kafka 2.8. Brokers with KRaft need it: from 3.7 on they set a partition without it aside as stray, and delete it."
+        "Nothing with ZooKeeper. For a broker with KRaft write one with the id of the cluster's topic."
+    }
+    MetadataLost "partition-metadata-lost" Warning {
+        "No partition.metadata, in the log dir of a broker with KRaft. From Kafka 3.7 on it sets the partition aside as stray, and deletes it."
+        "Write one with the topic id of the cluster before the broker starts: two lines, 'version: 0' and 'topic_id: ' with the id."
+    }
+    MetadataMalformed "partition-metadata-malformed" Error {
+        "A partition.metadata that cannot be read: a broker gives up the whole log dir over it when it starts."
+        "Write it anew with the topic id of the cluster: two lines, 'version: 0' and 'topic_id: ' with the id."
+    }
+    CheckpointMalformed "checkpoint-malformed" Warning {
+        "A checkpoint file of the log dir that cannot be read whole. A broker takes it for empty, or gives up the log dir."
+        "Remove the file while the broker is stopped: it makes another one."
+    }
+    CheckpointRepeated "checkpoint-repeated" Warning {
+        "A checkpoint file of the log dir names a partition twice: the last one counts."
+        "Remove the wrong line, and lower the count in the second line, while the broker is stopped."
+    }
+    CheckpointBeyondEnd "checkpoint-beyond-end" Warning {
+        "A checkpoint of the log dir is behind the end of the partition's log: its end was lost (a high watermark says that replicas had it), or the file is that of another copy."
+        "Compare the log's end with a replica ('grouplog diff'); a broker lowers the checkpoint when it starts."
+    }
+    CheckpointBelowStart "checkpoint-below-start" Warning {
+        "The cleaner's checkpoint is below the start of the partition's log. A broker says so at each cleaning, and begins at the start."
+        "Nothing; remove the line from the file, and lower the count in its second line, to be rid of the warnings."
+    }
+    LeftoverDeleted "leftover-deleted" Info normal {
+        "A file that was removed from the log, and not yet from the disk. It may hold history that nothing else holds."
+        "Nothing: a broker removes it."
+    }
+    LeftoverCleaning "leftover-cleaning" Info {
+        "A file of a cleaning that a crash cut short. A broker finishes or undoes it when it starts; 'grouplog' reads what the broker would."
+        "Nothing: a broker puts it right."
+    }
+    OrphanIndex "orphan-index" Info {
+        "An index without its segment, which was removed or never copied. A broker removes it when it starts."
+        "Nothing, unless the segment should be here: then copy it."
+    }
+    UnknownFile "unknown-file" Info {
+        "A file that no broker makes in a partition folder."
+        "Nothing: brokers pass over it."
+    }
+    SideUnreadable "side-file-unreadable" Warning {
+        "A file beside the segments could not be read, and so was not checked."
+        "Run as the broker's user, or on a copy."
     }
 }
 
@@ -186,6 +343,7 @@ impl Code {
             FaultKind::UnknownCodec(_) => Code::UnknownCodec,
             FaultKind::Inflate(_) => Code::Inflate,
             FaultKind::InflatedTooLarge(_) => Code::InflatedTooLarge,
+            FaultKind::Lz4HeaderChecksum => Code::Lz4Checksum,
             FaultKind::CountMismatch { .. } => Code::CountMismatch,
             FaultKind::BadControlRecord => Code::BadControlRecord,
             FaultKind::NestedWrapper => Code::NestedWrapper,

@@ -4,6 +4,10 @@
 
 pub mod code;
 pub mod finding;
+mod list;
+pub mod side;
+pub mod verify;
 
 pub use code::Code;
 pub use finding::{Fact, Finding, Severity};
+pub use list::List;

@@ -277,6 +277,11 @@ impl Moments {
 
     /// How many threads to use.
     pub fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        threads(self.threads)
     }
+}
+
+/// How many threads to use: what is asked for, or as many as there are processors.
+pub fn threads(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

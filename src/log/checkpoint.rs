@@ -156,6 +156,37 @@ pub fn topic_id(bytes: &[u8]) -> Option<[u8; 16]> {
     base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(id.trim()).ok()?.try_into().ok()
 }
 
+/// `partition.metadata` (KIP-516, Kafka 2.8), as a broker reads it: a line `version: 0`, and a line `topic_id: ` with an id
+/// that is not zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionMetadata {
+    /// Of the file; 0 is the only one so far.
+    pub version: Option<i32>,
+    /// The topic's id.
+    pub topic_id: Option<[u8; 16]>,
+    /// What a broker stops at, if anything.
+    pub malformed: Option<&'static str>,
+}
+
+/// Reads `partition.metadata`. Takes any bytes.
+pub fn partition_metadata(bytes: &[u8]) -> PartitionMetadata {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.lines();
+    let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(':').map(str::trim);
+    let version: Option<i32> = field("version").and_then(|value| value.parse().ok());
+    let in_place = field("topic_id").is_some();
+    let topic_id = topic_id(bytes);
+    let malformed = match (version, topic_id) {
+        (None, _) => Some("the first line is no version"),
+        (Some(0), _) if !in_place => Some("the second line is no topic id"),
+        (Some(0), None) => Some("the topic id is not 22 characters of URL-safe base64"),
+        (Some(0), Some(id)) if id == [0; 16] => Some("the topic id is zero"),
+        (Some(0), Some(_)) => None,
+        (Some(_), _) => Some("of an unknown version"),
+    };
+    PartitionMetadata { version, topic_id, malformed }
+}
+
 /// `meta.properties` of a log dir. Fields that are missing are None.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MetaProperties {
@@ -223,6 +254,26 @@ mod tests {
         let file = leader_epochs(b"0\n2\n0 0\n3 120\n");
         assert_eq!(file.oddities, []);
         assert_eq!(file.entries.last(), Some(&EpochStart { epoch: 3, start_offset: 120 }));
+    }
+
+    #[test]
+    fn metadata_of_partitions() {
+        let malformed = |text: &str| partition_metadata(text.as_bytes()).malformed;
+        let sound = partition_metadata(b"version: 0\ntopic_id: 00YQRhQSSde_UAyBnyxN9g");
+        assert_eq!((sound.version, sound.malformed), (Some(0), None));
+        assert_eq!(sound.topic_id.unwrap()[..2], [0xd3, 0x46]);
+        assert_eq!(malformed("version: 0\ntopic_id: 00YQRhQSSde_UAyBnyxN9g\n"), None);
+        for bad in [
+            "",
+            "version: 0",
+            "version: 0\ntopic_id: 00YQRhQSSde_UAyBnyxN9",
+            "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA",
+            "version: 1\ntopic_id: 00YQRhQSSde_UAyBnyxN9g",
+            "topic_id: 00YQRhQSSde_UAyBnyxN9g\nversion: 0",
+            "version 0\ntopic_id: 00YQRhQSSde_UAyBnyxN9g",
+        ] {
+            assert!(malformed(bad).is_some(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -107,7 +107,7 @@ pub(super) fn records<'s>(batch: &Batch<'s>, inflater: &'s mut Inflater) -> Reco
     let shift = shift(&header, inflated.bytes, inflated.fault.is_some());
     Records::messages(inflated.bytes, shift, append_time, inside)
         .with_fault(inflated.fault.map(|kind| kind.at(position)))
-        .with_lz4_checksum_wrong(inflated.lz4_checksum_wrong)
+        .with_lz4_checksum(header.magic, inflated.lz4_checksum_wrong, position)
 }
 
 /// What to add to inner offsets. Those of magic 1 count from 0 at the first record the producer sent, and the wrapper

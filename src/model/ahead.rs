@@ -22,7 +22,7 @@ pub trait CrcCheck {
 pub struct CheckNow;
 
 impl CrcCheck for CheckNow {
-    #[inline]
+    #[inline(always)]
     fn check(&mut self, batch: &Batch<'_>) -> Option<FaultKind> {
         batch.check_crc().err()
     }
@@ -129,7 +129,7 @@ impl<'c> AskAhead<'c> {
 }
 
 impl CrcCheck for AskAhead<'_> {
-    #[inline]
+    #[inline(always)]
     fn check(&mut self, batch: &Batch<'_>) -> Option<FaultKind> {
         let position = batch.position();
         if position >= self.until {

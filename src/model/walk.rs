@@ -6,6 +6,7 @@ use super::ahead::CrcCheck;
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Hole, Inflater, Record, Segment, Span, Spans};
 use std::io;
+use std::ops::ControlFlow;
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,14 +74,18 @@ fn walk_batch<V: Visitor>(
         step => return Ok(step),
     }
     let mut records = batch.records(inflater);
-    for item in records.by_ref() {
-        let step = match item {
-            Ok(record) => visitor.record(segment, batch, &record)?,
-            Err(record) => visitor.bad_record(segment, batch, &record)?,
-        };
-        if step == Step::Stop {
-            return Ok(Step::Stop);
-        }
+    let ended = records.each(
+        visitor,
+        |visitor, record| go_on(visitor.record(segment, batch, record)),
+        |visitor, record| go_on(visitor.bad_record(segment, batch, record)),
+    );
+    if let ControlFlow::Break(step) = ended {
+        return step;
     }
     visitor.batch_end(segment, batch, records.fault())
+}
+
+#[inline(always)]
+fn go_on(step: io::Result<Step>) -> ControlFlow<io::Result<Step>> {
+    if matches!(step, Ok(Step::On | Step::Over)) { ControlFlow::Continue(()) } else { ControlFlow::Break(step) }
 }

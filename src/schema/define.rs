@@ -139,28 +139,26 @@ macro_rules! structure {
                 json.raw("}");
             }
 
-            #[inline]
-            fn check(
-                cursor: &mut $crate::bytes::Cursor<'a>,
-                layout: $crate::schema::wire::Layout,
-            ) -> Result<(), $crate::fault::Fault> {
-                $( $crate::schema::define::if_untagged!([$($tag)?] {
+            #[inline(always)]
+            fn skip(rest: &'a [u8], layout: $crate::schema::wire::Layout) -> Option<&'a [u8]> {
+                $( let rest = $crate::schema::define::if_untagged!([$($tag)?] {
                     if $crate::schema::define::in_versions!(layout.version, $($versions)+) {
-                        <$type as $crate::schema::wire::Field>::check(cursor, layout)?;
+                        <$type as $crate::schema::wire::Field>::skip(rest, layout)?
+                    } else {
+                        rest
                     }
-                } else {}); )*
-                if layout.flexible {
-                    $crate::schema::wire::decode_tags(cursor, |tag, inside| {
-                        $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
-                            if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
-                                <$type as $crate::schema::wire::Field>::decode_tagged(inside, layout)?;
-                                return Ok(true);
-                            }
-                        }); )*
-                        Ok(false)
-                    })?;
+                } else { rest }); )*
+                if !layout.flexible {
+                    return Some(rest);
                 }
-                Ok(())
+                $crate::schema::wire::skip_tags(rest, |tag, inside| {
+                    $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
+                        if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
+                            return <$type as $crate::schema::wire::Field>::fills_tag(inside, layout).then_some(true);
+                        }
+                    }); )*
+                    Some(false)
+                })
             }
 
             // Tagged fields stand behind the others in every declaration, as they do on the wire.
@@ -254,11 +252,9 @@ macro_rules! structure {
                 out.push(1);
                 $crate::schema::wire::Field::encode(self, out, layout);
             }
-            fn check_nullable(
-                cursor: &mut $crate::bytes::Cursor<'a>,
-                layout: $crate::schema::wire::Layout,
-            ) -> Result<(), $crate::fault::Fault> {
-                if cursor.i8()? < 0 { Ok(()) } else { <Self as $crate::schema::wire::Field>::check(cursor, layout) }
+            fn skip_nullable(rest: &'a [u8], layout: $crate::schema::wire::Layout) -> Option<&'a [u8]> {
+                let (&mark, rest) = rest.split_first()?;
+                if mark >= 0x80 { Some(rest) } else { <Self as $crate::schema::wire::Field>::skip(rest, layout) }
             }
             fn transcode_nullable(
                 cursor: &mut $crate::bytes::Cursor<'a>,

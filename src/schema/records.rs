@@ -10,7 +10,7 @@ use super::offsets::*;
 use super::preview::*;
 use super::share::*;
 use super::streams::*;
-use super::{Message, check_body, decode_body, transcode_body};
+use super::{Message, decode_body, skip_body, transcode_body};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 use crate::json::Json;
@@ -113,20 +113,24 @@ macro_rules! records {
                 Ok(Transcoded { version, whose: value.whose, trailing: value.trailing })
             }
 
-            /// Whether some shape fits, as `decode_shapes` would say.
-            #[inline]
-            fn check_shapes(self, cursor: &Cursor<'_>, version: i16) -> Result<(), Fault> {
-                let mut first = None;
+            /// How many bytes the best shape leaves over, as `decode_shapes` would choose it.
+            #[inline(always)]
+            fn skip_shapes(self, rest: &[u8], version: i16) -> Option<usize> {
                 match self { $(RecordType::$type => {
+                    let mut best = None;
                     $(
-                        match check_body::<$shape<'_>>(&mut cursor.clone(), version) {
-                            Ok(()) => return Ok(()),
-                            Err(fault) if first.is_none() => first = Some(fault),
-                            Err(_) => {}
+                        match skip_body::<$shape<'_>>(rest, version) {
+                            Some(0) => return Some(0),
+                            left => best = best.or(left),
                         }
                     )+
+                    best
                 })+ }
-                Err(first.unwrap_or_else(|| FaultKind::UnknownVersion(version).at(0)))
+            }
+
+            #[inline(always)]
+            fn skip_key_fields(self, rest: &[u8]) -> Option<usize> {
+                match self { $(RecordType::$type => skip_body::<$key<'_>>(rest, 0),)+ }
             }
 
             /// Makes up a value of each version of each shape.
@@ -288,15 +292,36 @@ impl RecordType {
         self.decode_shapes(bytes, Cursor::new(bytes).i16()?)
     }
 
-    /// Whether a value can be read: fails exactly where [`Self::decode_value`] does, and makes nothing.
+    /// Whether a value can be read: fails exactly where [`Self::decode_value`] does, and makes nothing. Gives the number
+    /// of bytes that are left over behind the last field.
     #[inline]
-    pub fn check_value(self, bytes: &[u8]) -> Result<(), Fault> {
-        if bytes.is_empty() {
-            return Err(FaultKind::EmptyValue.at(0));
+    pub fn check_value(self, bytes: &[u8]) -> Result<usize, Fault> {
+        match self.skip_value(bytes) {
+            Some(left) => Ok(left),
+            None => self.decode_value(bytes).map(|value| value.trailing.len()),
         }
-        let mut cursor = Cursor::new(bytes);
-        let version = cursor.i16()?;
-        self.check_shapes(&cursor, version)
+    }
+
+    /// Whether a value can be read to the last byte.
+    #[inline(always)]
+    pub fn is_whole_value(self, bytes: &[u8]) -> bool {
+        if self != RecordType::OffsetCommit {
+            return self.skip_value(bytes) == Some(0);
+        }
+        let Some((version, rest)) = bytes.split_first_chunk() else { return false };
+        skip_body::<OffsetCommitValue<'_>>(rest, i16::from_be_bytes(*version)) == Some(0)
+    }
+
+    #[inline(never)]
+    fn of_other_whole(number: i16, rest: &[u8]) -> Option<RecordType> {
+        let record_type = RecordType::from_number(number)?;
+        (record_type.skip_key_fields(rest) == Some(0)).then_some(record_type)
+    }
+
+    #[inline(never)]
+    fn skip_value(self, bytes: &[u8]) -> Option<usize> {
+        let (version, rest) = bytes.split_first_chunk()?;
+        self.skip_shapes(rest, i16::from_be_bytes(*version))
     }
 
     /// Shows a value's fields as Kafka's JSON does, without making it: what [`Self::decode_value`] and [`Value::json`]
@@ -370,6 +395,19 @@ impl<'a> Key<'a> {
         Ok(Key { record_type, fields, trailing })
     }
 
+    /// The type of a key that can be read to the last byte; None if [`Self::decode`] fails or leaves bytes over. Makes
+    /// nothing.
+    #[inline(always)]
+    pub fn type_of_whole(bytes: &[u8]) -> Option<RecordType> {
+        let (number, rest) = bytes.split_first_chunk()?;
+        match i16::from_be_bytes(*number) {
+            // Commits are most of every log: the jump through the table of types is not for them.
+            1 if skip_body::<OffsetCommitKey<'_>>(rest, 0) == Some(0) => Some(RecordType::OffsetCommit),
+            1 => None,
+            other => RecordType::of_other_whole(other, rest),
+        }
+    }
+
     /// Writes it as it stands in a record.
     pub fn encode(&self, out: &mut Vec<u8>) {
         use super::wire::Field;
@@ -410,6 +448,13 @@ impl<'a> Key<'a> {
             KeyFields::Offset(key) => Some((key.topic.0, key.partition)),
             _ => None,
         }
+    }
+
+    /// Whether the names in it are UTF-8.
+    pub fn is_utf8(&self) -> bool {
+        let topic = self.topic_partition().map(|(topic, _)| topic);
+        let mut texts = [Some(self.group()), self.member(), topic].into_iter().flatten();
+        texts.all(|text| std::str::from_utf8(text).is_ok())
     }
 
     /// Shows the fields as Kafka's JSON does.

@@ -28,10 +28,13 @@ pub trait Field<'a>: Sized + PartialEq {
     fn encode(&self, out: &mut Vec<u8>, layout: Layout);
     /// Shows one as Kafka's JSON does.
     fn json(&self, json: &mut Json, layout: Layout);
-    /// Reads past one, with every check that [`Field::decode`] makes, without making it: the hot path of replay.
+    /// What is left behind one, without making it: the hot path of replay and verification. None exactly where
+    /// [`Field::decode`] fails, which then says why. Takes and gives what is left by value, so that it stays in registers.
     #[inline]
-    fn check(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
-        Self::decode(cursor, layout).map(|_| ())
+    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
+        let mut cursor = Cursor::new(rest);
+        Self::decode(&mut cursor, layout).ok()?;
+        Some(cursor.rest())
     }
     /// Reads one and shows it at once, without making it: the hot path of `dump`. Shows what [`Field::decode`] and
     /// [`Field::json`] together would; what was shown before a fault is for the caller to take back.
@@ -65,6 +68,12 @@ pub trait Field<'a>: Sized + PartialEq {
     fn decode_tagged(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
         Self::decode(cursor, layout)
     }
+    /// Whether the bytes of a tagged field are sound, to the last one.
+    #[inline]
+    fn fills_tag(inside: &'a [u8], layout: Layout) -> bool {
+        let mut cursor = Cursor::new(inside);
+        Self::decode_tagged(&mut cursor, layout).is_ok() && cursor.remaining() == 0
+    }
     /// Writes one that is a tagged field.
     fn encode_tagged(&self, out: &mut Vec<u8>, layout: Layout) {
         self.encode(out, layout);
@@ -85,10 +94,12 @@ pub trait Nullable<'a>: Field<'a> {
     fn encode_present(&self, out: &mut Vec<u8>, layout: Layout) {
         self.encode(out, layout);
     }
-    /// Reads past one or null.
+    /// What is left behind one or null, as [`Field::skip`].
     #[inline]
-    fn check_nullable(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
-        Self::decode_nullable(cursor, layout).map(|_| ())
+    fn skip_nullable(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
+        let mut cursor = Cursor::new(rest);
+        Self::decode_nullable(&mut cursor, layout).ok()?;
+        Some(cursor.rest())
     }
     /// Reads one or null, and shows it.
     fn transcode_nullable(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
@@ -122,6 +133,10 @@ macro_rules! integers {
             }
             fn encode(&self, out: &mut Vec<u8>, _: Layout) {
                 out.extend_from_slice(&self.to_be_bytes());
+            }
+            #[inline(always)]
+            fn skip(rest: &'a [u8], _: Layout) -> Option<&'a [u8]> {
+                rest.get(size_of::<$type>()..)
             }
             #[inline]
             fn json(&self, json: &mut Json, _: Layout) {
@@ -182,6 +197,47 @@ fn length(
     }
 }
 
+/// As [`length`], of what is left.
+#[inline(always)]
+fn skip_length(
+    rest: &[u8],
+    layout: Layout,
+    plain: fn(&[u8]) -> Option<(i64, &[u8])>,
+) -> Option<(Option<usize>, &[u8])> {
+    let (n, rest) =
+        if layout.flexible { skip_uvarint(rest).map(|(n, rest)| (i64::from(n) - 1, rest))? } else { plain(rest)? };
+    match usize::try_from(n) {
+        Ok(n) if n <= rest.len() => Some((Some(n), rest)),
+        Err(_) if n == -1 => Some((None, rest)),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn skip_uvarint(rest: &[u8]) -> Option<(u32, &[u8])> {
+    match *rest {
+        [a, ref rest @ ..] if a < 0x80 => Some((u32::from(a), rest)),
+        _ => skip_long_uvarint(rest),
+    }
+}
+
+#[inline(never)]
+fn skip_long_uvarint(rest: &[u8]) -> Option<(u32, &[u8])> {
+    let mut cursor = Cursor::new(rest);
+    let n = cursor.uvarint().ok()?;
+    Some((n, cursor.rest()))
+}
+
+#[inline(always)]
+fn skip_short_length(rest: &[u8]) -> Option<(i64, &[u8])> {
+    rest.split_first_chunk().map(|(length, rest)| (i64::from(i16::from_be_bytes(*length)), rest))
+}
+
+#[inline(always)]
+fn skip_long_length(rest: &[u8]) -> Option<(i64, &[u8])> {
+    rest.split_first_chunk().map(|(length, rest)| (i64::from(i32::from_be_bytes(*length)), rest))
+}
+
 fn short_length(cursor: &mut Cursor<'_>) -> Result<i64, Fault> {
     cursor.i16().map(i64::from)
 }
@@ -207,6 +263,11 @@ impl<'a> Field<'a> for Text<'a> {
     fn decode(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
         let value = Self::decode_nullable(cursor, layout)?;
         not_null(cursor, value)
+    }
+    #[inline(always)]
+    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
+        let (n, rest) = skip_length(rest, layout, skip_short_length)?;
+        rest.get(n?..)
     }
     fn encode(&self, out: &mut Vec<u8>, layout: Layout) {
         if layout.flexible {
@@ -243,6 +304,11 @@ impl<'a> Nullable<'a> for Text<'a> {
             None => Ok(None),
         }
     }
+    #[inline(always)]
+    fn skip_nullable(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
+        let (n, rest) = skip_length(rest, layout, skip_short_length)?;
+        rest.get(n.unwrap_or(0)..)
+    }
     fn encode_null(out: &mut Vec<u8>, layout: Layout) {
         if layout.flexible { out.push(0) } else { out.extend_from_slice(&(-1i16).to_be_bytes()) }
     }
@@ -257,6 +323,11 @@ impl<'a> Field<'a> for Blob<'a> {
             Some(n) => cursor.take(n).map(Blob),
             None => Err(cursor.fault(FaultKind::UnexpectedNull)),
         }
+    }
+    #[inline]
+    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
+        let (n, rest) = skip_length(rest, layout, skip_long_length)?;
+        rest.get(n?..)
     }
     fn encode(&self, out: &mut Vec<u8>, layout: Layout) {
         put_length(out, layout, self.0.len());
@@ -279,6 +350,14 @@ impl<'a> Field<'a> for Uuid {
     }
     fn decode(cursor: &mut Cursor<'a>, _: Layout) -> Result<Self, Fault> {
         cursor.array().map(|bytes| Uuid(*bytes))
+    }
+    #[inline(always)]
+    fn skip(rest: &'a [u8], _: Layout) -> Option<&'a [u8]> {
+        rest.get(16..)
+    }
+    #[inline(always)]
+    fn fills_tag(inside: &'a [u8], _: Layout) -> bool {
+        inside.len() == 16
     }
     fn encode(&self, out: &mut Vec<u8>, _: Layout) {
         out.extend_from_slice(&self.0);
@@ -317,9 +396,9 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
         }
         json.close(b']');
     }
-    fn check(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
-        let n = length(cursor, layout, long_length)?;
-        (0..not_null(cursor, n)?).try_for_each(|_| T::check(cursor, layout))
+    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
+        let (n, rest) = skip_length(rest, layout, skip_long_length)?;
+        (0..n?).try_fold(rest, |rest, _| T::skip(rest, layout))
     }
     fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
         let n = length(cursor, layout, long_length)?;
@@ -348,9 +427,9 @@ fn items<'a, T: Field<'a>>(n: usize, cursor: &mut Cursor<'a>, layout: Layout, js
 }
 
 impl<'a, T: Field<'a>> Nullable<'a> for Vec<T> {
-    fn check_nullable(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
-        let n = length(cursor, layout, long_length)?;
-        (0..n.unwrap_or(0)).try_for_each(|_| T::check(cursor, layout))
+    fn skip_nullable(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
+        let (n, rest) = skip_length(rest, layout, skip_long_length)?;
+        (0..n.unwrap_or(0)).try_fold(rest, |rest, _| T::skip(rest, layout))
     }
     fn transcode_nullable(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
         match length(cursor, layout, long_length)? {
@@ -401,8 +480,8 @@ impl<'a, T: Nullable<'a>> Field<'a> for Option<T> {
         }
     }
     #[inline]
-    fn check(cursor: &mut Cursor<'a>, layout: Layout) -> Result<(), Fault> {
-        T::check_nullable(cursor, layout)
+    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
+        T::skip_nullable(rest, layout)
     }
     #[inline]
     fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
@@ -470,6 +549,25 @@ pub fn decode_tags<'a>(
         }
     }
     Ok(unknown)
+}
+
+/// As [`decode_tags`], of what is left. `known` says whether it knows a tag, or None if what is inside is not sound.
+#[inline(always)]
+pub fn skip_tags<'a>(rest: &'a [u8], known: impl Fn(u32, &'a [u8]) -> Option<bool>) -> Option<&'a [u8]> {
+    let (n, mut rest) = skip_uvarint(rest)?;
+    let mut least = 0;
+    for _ in 0..n {
+        let (tag, behind) = skip_uvarint(rest)?;
+        let (size, behind) = skip_uvarint(behind)?;
+        let (inside, behind) = behind.split_at_checked(size as usize)?;
+        if u64::from(tag) < least {
+            return None;
+        }
+        known(tag, inside)?;
+        least = u64::from(tag) + 1;
+        rest = behind;
+    }
+    Some(rest)
 }
 
 /// Writes the tagged fields at the end of a flexible struct, ascending by tag.

@@ -109,7 +109,7 @@ pub struct Moments {
     pub threads: Option<usize>,
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+pub(super) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if (1..=1024).contains(&n) => Ok(n),
         _ => Err(format!("'{text}' is no number of threads from 1 to 1024")),

@@ -11,7 +11,9 @@ use clap::{Args, ValueEnum};
 Examples:
   grouplog dump /var/lib/kafka/__consumer_offsets-12
   grouplog dump --group my-group --time -2h.. /var/lib/kafka | jq .value.data.offset
-  grouplog dump --batches --format table 00000000000000000000.log")]
+  grouplog dump --batches --format table 00000000000000000000.log
+  grouplog dump --format table 00000000000000000000.index
+  grouplog dump --side-files /var/lib/kafka/__consumer_offsets-12")]
 pub struct DumpArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -22,10 +24,13 @@ pub struct DumpArgs {
     /// Print batch headers instead of records
     #[arg(long)]
     pub batches: bool,
+    /// Print the files beside the segments instead: indexes, producer snapshots, checkpoints (one can also be given as PATH)
+    #[arg(long)]
+    pub side_files: bool,
     /// Add the bytes of key and value (base64)
     #[arg(long)]
     pub raw: bool,
-    /// Stop after N records (or batches)
+    /// Stop after N records (or batches, or entries)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<u64>,
     #[command(flatten)]

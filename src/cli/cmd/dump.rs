@@ -1,6 +1,6 @@
 //! `dump`: every record, decoded, in the order of the log. Nothing is skipped silently.
 
-use super::Outcome;
+use super::{Outcome, dump_side};
 use crate::cli::args::{DumpArgs, DumpFormat};
 use crate::cli::input::{self, Partition};
 use crate::cli::render::batches::{BatchRows, JsonBatches};
@@ -24,6 +24,9 @@ use std::ops::Range;
 
 /// Runs it.
 pub fn run(args: &DumpArgs, context: &mut Context) -> Result<Outcome> {
+    if let Some(files) = dump_side::asked_for(args, context)? {
+        return dump_side::run(&files, args, context);
+    }
     let partitions = input::open(&args.input, context)?;
     let selector = Selector::new(&args.selection).map_err(Usage)?;
     let now = args.clock.now.map_or_else(time::now, |now| now.millis(time::now()));

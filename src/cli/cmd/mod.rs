@@ -3,6 +3,7 @@
 pub mod describe;
 pub mod diff;
 pub mod dump;
+pub mod dump_side;
 pub mod generate;
 pub mod groups;
 pub mod history;
@@ -10,6 +11,7 @@ pub mod info;
 pub mod partition_of;
 pub mod salvage;
 pub mod schema;
+pub mod verify;
 
 /// How a verb ended, if it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

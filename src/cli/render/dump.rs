@@ -90,7 +90,7 @@ impl<'s> Shown<'_, 's> {
         if !key.trailing.is_empty() {
             return Some(trailing(bytes, key.trailing));
         }
-        (!bytes.is_ascii() && !is_utf8(key)).then(|| FaultKind::NotUtf8.at(0))
+        (!bytes.is_ascii() && !key.is_utf8()).then(|| FaultKind::NotUtf8.at(0))
     }
 
     /// What is wrong with the record, given its decoded value.
@@ -103,13 +103,6 @@ impl<'s> Shown<'_, 's> {
             _ => None,
         })
     }
-}
-
-/// Whether the names in a key are UTF-8.
-pub fn is_utf8(key: &Key<'_>) -> bool {
-    let topic = key.topic_partition().map(|(topic, _)| topic);
-    let mut texts = [Some(key.group()), key.member(), topic].into_iter().flatten();
-    texts.all(|text| std::str::from_utf8(text).is_ok())
 }
 
 /// That bytes are left over at the end.

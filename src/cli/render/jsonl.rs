@@ -2,7 +2,7 @@
 //!
 //! Must not know: what is selected. This is the hot path: JSON by hand into one buffer.
 
-use super::dump::{Piece, Render, Shown, Site, Soundness, is_utf8, trailing};
+use super::dump::{Piece, Render, Shown, Site, Soundness, trailing};
 use crate::fault::{Fault, FaultKind};
 use crate::json::{Json, Style};
 use crate::log::{BadRecord, Batch, Control, Headers, Hole, Record};
@@ -91,7 +91,7 @@ impl OffsetKeyMemo {
         slot.bytes.extend_from_slice(prefix);
         slot.bytes.extend_from_slice(text.get(..end).unwrap_or_default());
         slot.prefix = prefix.len();
-        slot.sound = (prefix.is_ascii() || is_utf8(key)).then_some(key.record_type);
+        slot.sound = (prefix.is_ascii() || key.is_utf8()).then_some(key.record_type);
     }
 }
 

@@ -6,6 +6,7 @@ pub mod diff_lines;
 mod diff_log_lines;
 pub mod digests;
 pub mod dump;
+pub mod findings;
 pub mod group_json;
 pub mod group_table;
 pub mod history;
@@ -21,6 +22,8 @@ pub mod name;
 pub mod records;
 pub mod salvage;
 pub mod salvage_text;
+pub mod side;
+pub mod side_kafka;
 pub mod table;
 
 use super::args::TextFormat;

@@ -1,0 +1,69 @@
+//! What else lies in a partition folder: its metadata, what crashes left, what does not belong there.
+//!
+//! Must not know: batches.
+
+use super::read_other;
+use crate::audit::code::Code;
+use crate::audit::finding::Finding;
+use crate::log::checkpoint::partition_metadata;
+use crate::log::dir::{LeftOut, OtherFile, OtherKind, PartitionDir, Reason};
+use crate::log::log_dir::LogDirFiles;
+
+/// Everything that is not checked against batches.
+pub(super) fn check(dir: &PartitionDir, log_dir: Option<&LogDirFiles>, findings: &mut Vec<Finding>) {
+    metadata(dir, log_dir, findings);
+    findings.extend(dir.left_out.iter().map(left_out));
+    findings.extend(dir.others.iter().filter_map(|other| of_other(dir, other)));
+}
+
+fn metadata(dir: &PartitionDir, log_dir: Option<&LogDirFiles>, findings: &mut Vec<Finding>) {
+    if let Some((name, bytes)) = read_other(dir, OtherKind::PartitionMetadata, findings) {
+        if let Some(why) = partition_metadata(&bytes).malformed {
+            let finding = Finding::new(Code::MetadataMalformed, format!("{name}: {why}")).file(name);
+            findings.push(finding.fact("why", why));
+        }
+    } else if dir.other(OtherKind::PartitionMetadata).is_none() {
+        // Version 1 of meta.properties is that of KRaft.
+        let kraft = log_dir.and_then(|files| files.meta.as_ref()).is_some_and(|meta| meta.version == Some(1));
+        let code = if kraft { Code::MetadataLost } else { Code::MetadataMissing };
+        findings.push(Finding::new(code, "no partition.metadata beside the segments"));
+    }
+}
+
+fn left_out(left_out: &LeftOut) -> Finding {
+    let (name, code) = (&left_out.file.name, left_out.reason);
+    let (code, why) = match code {
+        Reason::Deleted => (Code::LeftoverDeleted, "deleted, not read".to_owned()),
+        Reason::Unfinished => (Code::LeftoverCleaning, "left by a cleaning that did not finish, not read".to_owned()),
+        Reason::SwapOfUnfinished { cleaned } => {
+            (Code::LeftoverCleaning, format!("part of a cleaning that did not finish (see {cleaned:020}), not read"))
+        }
+        Reason::Replaced { from, to } => {
+            let last = to.saturating_sub(1);
+            (Code::LeftoverCleaning, format!("replaced by .swap files that hold offsets {from} to {last}, not read"))
+        }
+    };
+    let finding = Finding::new(code, format!("{name}: {why}")).file(name).offset(left_out.file.base_offset);
+    finding.fact("bytes", left_out.file.len)
+}
+
+fn of_other(dir: &PartitionDir, other: &OtherFile) -> Option<Finding> {
+    let name = &other.name;
+    let is_index = matches!(other.kind, OtherKind::OffsetIndex | OtherKind::TimeIndex | OtherKind::TransactionIndex);
+    let (code, why) = match other.kind {
+        OtherKind::Leftover if name.ends_with(".deleted") => (Code::LeftoverDeleted, "deleted, not read"),
+        OtherKind::Leftover => (Code::LeftoverCleaning, "left by a cleaning"),
+        // Written beside the file they replace, then renamed.
+        OtherKind::Unknown if name.ends_with(".tmp") => (Code::LeftoverDeleted, "the draft of a file, not read"),
+        OtherKind::Unknown => (Code::UnknownFile, "no broker makes such a file here"),
+        OtherKind::Folder => (Code::UnknownFile, "no broker makes a folder here"),
+        _ if is_index && !has_segment(dir, name) => (Code::OrphanIndex, "its segment is not here"),
+        _ => return None,
+    };
+    Some(Finding::new(code, format!("{name}: {why}")).file(name).fact("bytes", other.len))
+}
+
+fn has_segment(dir: &PartitionDir, name: &str) -> bool {
+    let segments = dir.segments.iter().chain(dir.left_out.iter().map(|left_out| &left_out.file));
+    name.get(..20).is_some_and(|digits| segments.into_iter().any(|segment| segment.name.starts_with(digits)))
+}

@@ -1,0 +1,100 @@
+//! Whether every byte of a partition is sound: each batch's frame, CRC, offsets and counts, each record's key and value.
+//!
+//! What is odd is a finding; what compaction, preallocation and a stop in the middle of a write leave behind is normal,
+//! and said to be so. Must not know: what other files beside the segments say, and what any broker makes of it.
+
+mod batches;
+mod records;
+mod walk;
+
+use super::Finding;
+use crate::log::{Inflater, Segment};
+use crate::model::ahead::{AskAhead, CheckNow, Checked};
+use crate::model::replay::Helper;
+use crate::model::walk::walk_segment;
+use std::io;
+use std::path::PathBuf;
+use walk::Walk;
+
+/// How deep to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Frames, CRCs and headers of batches.
+    Batches,
+    /// Every field of every record too: bodies are inflated.
+    Records,
+}
+
+/// How to verify.
+#[derive(Debug, Clone, Copy)]
+pub struct Verifying {
+    /// The partition of `__consumer_offsets`, if it is known.
+    pub partition: Option<i32>,
+    /// How deep.
+    pub depth: Depth,
+    /// Inflated batches are limited to this many bytes.
+    pub max_inflated: usize,
+    /// Whether a second thread helps.
+    pub helper: Helper,
+}
+
+/// What was looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Segment files.
+    pub segments: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Batches whose frame holds.
+    pub batches: u64,
+    /// Records in batches whose CRC is right; 0 unless records were looked at.
+    pub records: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, more: Counts) {
+        self.segments += more.segments;
+        self.bytes += more.bytes;
+        self.batches += more.batches;
+        self.records += more.records;
+    }
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Verified {
+    /// In the order of the log.
+    pub findings: Vec<Finding>,
+    /// What was looked at.
+    pub counts: Counts,
+    /// Whether records may have been lost, so that groups may fall back to older values.
+    pub has_losses: bool,
+}
+
+/// Verifies the segments of a partition, which must be in order. `progress` is told of bytes read.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn verify(segments: &[PathBuf], how: &Verifying, progress: &mut dyn FnMut(u64)) -> io::Result<Verified> {
+    let mut inflater = Inflater::with_limit(how.max_inflated);
+    let mut walk = Walk::new(how, progress);
+    for (i, path) in segments.iter().enumerate() {
+        let segment = Segment::open(path)?;
+        walk.begin(&segment, segments.get(i + 1).map(PathBuf::as_path));
+        let spans = segment.spans();
+        match how.helper {
+            Helper::None => walk_segment(&segment, spans, &mut inflater, &mut CheckNow, &mut walk)?,
+            Helper::ChecksCrcs => {
+                let checked = Checked::default();
+                std::thread::scope(|scope| {
+                    scope.spawn(|| checked.run(&segment));
+                    let step = walk_segment(&segment, spans, &mut inflater, &mut AskAhead::new(&checked), &mut walk);
+                    checked.end();
+                    step
+                })?
+            }
+        };
+        walk.end(&segment);
+    }
+    Ok(walk.finish())
+}

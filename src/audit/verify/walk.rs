@@ -1,0 +1,339 @@
+//! The walk over a partition: looks at what the loop shows, and notes what is odd with its place.
+//!
+//! Must not know: how a head or a record is judged.
+
+use super::batches::{Met, Order, Row};
+use super::records;
+use super::{Counts, Depth, Verified, Verifying};
+use crate::audit::{Code, Finding, List, Severity};
+use crate::fault::{Fault, FaultKind};
+use crate::log::segment::base_offset_of_name;
+use crate::log::{BadRecord, Batch, Codec, Header, Hole, Record, Segment, TimestampType};
+use crate::model::walk::{Step, Visitor};
+use std::io;
+use std::path::Path;
+
+/// A segment's offsets reach this far above its base: indexes keep them in 31 bits.
+const FARTHEST: i64 = i32::MAX as i64;
+
+/// Progress is told of so many bytes at a time.
+const PROGRESS_STEP: u64 = 1 << 20;
+
+pub(super) struct Walk<'w> {
+    depth: Depth,
+    list: List,
+    counts: Counts,
+    has_losses: bool,
+    progress: &'w mut dyn FnMut(u64),
+    /// The byte of the segment at which it is told next.
+    next_progress: u64,
+    /// Of the segment at hand.
+    range: Range,
+    row: Row,
+    /// Of the batch at hand.
+    inside: Inside,
+}
+
+/// The offsets that a segment may hold.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    from: i64,
+    to: i64,
+    is_last: bool,
+}
+
+/// The batch at hand, as far as its records must agree with it.
+#[derive(Debug, Clone, Copy)]
+struct Inside {
+    control: bool,
+    producer_id: i64,
+    last_offset: i64,
+    /// The greatest offset met so far.
+    met: i64,
+    /// The greatest time met so far.
+    latest: i64,
+}
+
+impl<'w> Walk<'w> {
+    pub(super) fn new(how: &Verifying, progress: &'w mut dyn FnMut(u64)) -> Self {
+        Walk {
+            depth: how.depth,
+            list: List::of(how.partition),
+            counts: Counts::default(),
+            has_losses: false,
+            progress,
+            next_progress: 0,
+            range: Range { from: i64::MIN, to: i64::MAX, is_last: true },
+            row: Row::default(),
+            inside: Inside { control: false, producer_id: -1, last_offset: 0, met: 0, latest: 0 },
+        }
+    }
+
+    #[cold]
+    fn tell(&mut self, position: u64) {
+        self.next_progress = position + PROGRESS_STEP;
+        (self.progress)(self.counts.bytes + position);
+    }
+
+    pub(super) fn begin(&mut self, segment: &Segment, next: Option<&Path>) {
+        self.next_progress = 0;
+        self.counts.segments += 1;
+        let next_base = next.and_then(|path| base_offset_of_name(&path.file_name()?.to_string_lossy()));
+        self.range = Range {
+            from: segment.base_offset().unwrap_or(i64::MIN),
+            to: next_base.unwrap_or(i64::MAX),
+            is_last: next.is_none(),
+        };
+    }
+
+    pub(super) fn end(&mut self, segment: &Segment) {
+        self.counts.bytes += segment.len();
+        if segment.was_cut() {
+            let finding = Finding::new(Code::FileCut, "the file was cut while it was read").file(segment.name());
+            self.list.push(finding);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Verified {
+        let Row { gaps, missing, empty, .. } = self.row;
+        if gaps > 0 {
+            let message = format!("{gaps} gaps between batches, {missing} offsets in all: normal after compaction");
+            self.list.push(Finding::new(Code::OffsetGap, message).fact("gaps", gaps).fact("offsets", missing));
+        }
+        if empty > 0 {
+            let message = format!("{empty} batches without records: the cleaner keeps them");
+            self.list.push(Finding::new(Code::EmptyBatch, message).fact("batches", empty));
+        }
+        Verified { findings: self.list.finish(), counts: self.counts, has_losses: self.has_losses }
+    }
+
+    #[cold]
+    fn odd_batch(&mut self, segment: &Segment, batch: Batch<'_>, finding: Finding) {
+        let header = batch.header();
+        let finding = finding.file(segment.name()).position(batch.position()).offset(header.base_offset);
+        let finding = finding.fact("baseOffset", header.base_offset).fact("lastOffset", header.last_offset);
+        self.list.push(finding.fact("length", header.length).fact("leaderEpoch", header.partition_leader_epoch));
+    }
+
+    #[cold]
+    fn odd_record(&mut self, segment: &Segment, batch: Batch<'_>, finding: Finding) {
+        self.list.push(finding.file(segment.name()).position(batch.position()));
+    }
+
+    #[cold]
+    fn diagnose(&mut self, segment: &Segment, batch: Batch<'_>, record: Record<'_>) {
+        let finding = match self.inside.control {
+            false => Some(records::diagnose(&record)),
+            true => records::check_control(&record, self.inside.producer_id),
+        };
+        if let Some(finding) = finding {
+            self.odd_record(segment, batch, *finding);
+        }
+    }
+
+    #[cold]
+    fn wrong_crc(&mut self, segment: &Segment, batch: Batch<'_>, fault: &FaultKind) {
+        self.has_losses = true;
+        let mut finding = Finding::new(Code::CrcMismatch, fault.to_string());
+        if let FaultKind::CrcMismatch { stored, computed } = fault {
+            finding = finding.fact("stored", *stored).fact("computed", *computed);
+        }
+        self.odd_batch(segment, batch, finding);
+    }
+
+    /// Whether offsets and epoch follow those before, and lie in the segment's range.
+    #[inline(always)]
+    fn head(&mut self, segment: &Segment, batch: &Batch<'_>, header: &Header) {
+        let order = self.row.order(header);
+        if order != Order::Ascends {
+            self.offset_order(segment, *batch, order);
+        }
+        let epoch_order = self.row.epoch_order(header);
+        if epoch_order != Order::Ascends {
+            self.epoch_order(segment, *batch, epoch_order);
+        }
+        let within = header.base_offset >= self.range.from
+            && header.last_offset < self.range.to
+            && header.last_offset >= header.base_offset;
+        if !within || header.last_offset.wrapping_sub(self.range.from) > FARTHEST {
+            self.out_of_range(segment, *batch);
+        }
+        self.row.add(batch, header, order);
+    }
+
+    #[cold]
+    fn offset_order(&mut self, segment: &Segment, batch: Batch<'_>, order: Order) {
+        let header = batch.header();
+        let Some(last) = self.row.last() else { return };
+        let (base, Met { base_offset, last_offset, position, .. }) = (header.base_offset, last);
+        let finding = if order == Order::BeforeWasOutlier {
+            let message = format!(
+                "offsets {base_offset} to {last_offset} of the batch at byte {position} stand before offset {base}: its \
+                 base offset is wrong, or the range was written twice"
+            );
+            Finding::new(Code::OffsetOrder, message).fact("outlier", position)
+        } else {
+            Finding::new(Code::OffsetOrder, format!("offset {base} stands behind offset {last_offset}"))
+        };
+        self.odd_batch(segment, batch, finding.fact("previous", last_offset));
+    }
+
+    #[cold]
+    fn epoch_order(&mut self, segment: &Segment, batch: Batch<'_>, order: Order) {
+        let header = batch.header();
+        let Some(last) = self.row.last() else { return };
+        // Old messages behind new ones: an epoch of -1 says nothing.
+        if header.partition_leader_epoch < 0 && header.magic < 2 {
+            return;
+        }
+        let epoch = header.partition_leader_epoch;
+        let message = match order {
+            Order::BeforeWasOutlier => {
+                format!("leader epoch {} of the batch at byte {} stands before {epoch}", last.epoch, last.position)
+            }
+            _ => format!("leader epoch {epoch} stands behind {}", last.epoch),
+        };
+        let finding = Finding::new(Code::EpochOrder, message).fact("previous", last.epoch);
+        self.odd_batch(segment, batch, finding);
+    }
+
+    #[cold]
+    fn out_of_range(&mut self, segment: &Segment, batch: Batch<'_>) {
+        let header = batch.header();
+        let Range { from, to, .. } = self.range;
+        let (base, last) = (header.base_offset, header.last_offset);
+        let message = if base < from {
+            format!("offset {base} is below the segment's first, {from}")
+        } else if last >= to {
+            format!("offset {last} is not below the next segment's first, {to}")
+        } else if last < base {
+            format!("the batch's last offset, {last}, is below its first, {base}")
+        } else if from != i64::MIN {
+            format!("offset {last} is more than 31 bits above the segment's first, {from}: a broker splits the segment")
+        } else {
+            return;
+        };
+        let severity = if base < from || last >= to || last < base { Severity::Error } else { Severity::Warning };
+        self.odd_batch(segment, batch, Finding::new(Code::OffsetRange, message).severity(severity));
+    }
+
+    #[cold]
+    fn odd_time(&mut self, segment: &Segment, batch: Batch<'_>) {
+        let header = batch.header();
+        let (latest, says) = (self.inside.latest, header.max_timestamp);
+        let message = format!("the header's greatest timestamp is {says}, that of the records {latest}");
+        let finding = Finding::new(Code::BadTimestamps, message).fact("header", says).fact("records", latest);
+        self.odd_batch(segment, batch, finding);
+    }
+
+    #[cold]
+    fn odd_offset(&mut self, segment: &Segment, batch: Batch<'_>, record: Record<'_>) {
+        let Inside { met, last_offset, .. } = self.inside;
+        let message = if record.offset <= met {
+            format!("the record's offset {} does not lie above {met}, which stands before it", record.offset)
+        } else {
+            format!("the record's offset {} lies above the batch's last, {last_offset}", record.offset)
+        };
+        let finding = Finding::new(Code::OffsetOrder, message).offset(record.offset).fact("previous", met);
+        self.odd_record(segment, batch, finding);
+    }
+}
+
+impl Visitor for Walk<'_> {
+    fn segment(&mut self, _: &Segment) -> io::Result<Step> {
+        Ok(Step::On)
+    }
+
+    fn hole(&mut self, segment: &Segment, hole: &Hole) -> io::Result<Step> {
+        // Of the last segment, what an unclean stop leaves at the end is no damage.
+        let is_end = self.range.is_last && hole.position + hole.length == segment.len();
+        let torn = matches!(hole.fault, FaultKind::TornBatch { .. });
+        let normal = hole.fault == FaultKind::ZeroTail || torn && is_end;
+        self.has_losses |= !normal;
+        let length = hole.length;
+        let message = match &hole.fault {
+            FaultKind::ZeroTail => format!("{length} zeros to the end of the file: allocated in advance"),
+            fault if normal => format!("{length} bytes of a write that a stop cut short: {fault}"),
+            fault if hole.is_whole_batch => format!("{fault}, but the CRC is right: nothing else is damaged"),
+            fault => format!("{length} bytes: {fault}"),
+        };
+        let code = Code::of_fault(&hole.fault);
+        let mut finding = Finding::new(code, message).file(segment.name()).position(hole.position);
+        finding.offset = hole.base_offset;
+        if normal {
+            finding.severity = Severity::Info;
+        }
+        let last = self.row.last().map(|last| last.last_offset);
+        let finding = finding.fact("length", length).fact("lastOffsetBefore", last);
+        self.list.push(finding.fact("isWholeBatch", hole.is_whole_batch));
+        Ok(Step::On)
+    }
+
+    #[inline(always)]
+    fn batch(&mut self, segment: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
+        let header = batch.header();
+        self.counts.batches += 1;
+        if batch.position() >= self.next_progress {
+            self.tell(batch.position());
+        }
+        if let Some(fault) = crc {
+            self.wrong_crc(segment, *batch, fault);
+            return Ok(Step::Over);
+        }
+        let met = self.row.last().map_or(i64::MIN, |last| last.last_offset);
+        self.head(segment, batch, &header);
+        if self.depth == Depth::Batches {
+            return Ok(Step::Over);
+        }
+        self.inside = Inside {
+            control: header.control,
+            producer_id: header.producer_id,
+            last_offset: header.last_offset,
+            // Of a wrapper only the last offset is known; its first must lie behind the batch before.
+            met: if header.magic >= 2 { header.base_offset.wrapping_sub(1) } else { met },
+            latest: i64::MIN,
+        };
+        Ok(Step::On)
+    }
+
+    #[inline(always)]
+    fn record(&mut self, segment: &Segment, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step> {
+        self.counts.records += 1;
+        if record.offset <= self.inside.met || record.offset > self.inside.last_offset {
+            self.odd_offset(segment, *batch, *record);
+        }
+        self.inside.met = record.offset;
+        self.inside.latest = self.inside.latest.max(record.timestamp);
+        if self.inside.control || !records::is_sound(record.key, record.value) {
+            // Copied, so that only here it takes a place in memory.
+            self.diagnose(segment, *batch, *record);
+        }
+        Ok(Step::On)
+    }
+
+    fn bad_record(&mut self, segment: &Segment, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
+        self.has_losses = true;
+        let mut finding = Finding::new(Code::BadRecord, record.fault.kind.to_string());
+        finding.offset = record.offset;
+        let finding = finding.fact("at", record.fault.at).fact("fault", record.fault.kind.code());
+        self.odd_record(segment, *batch, finding);
+        Ok(Step::On)
+    }
+
+    #[inline(always)]
+    fn batch_end(&mut self, segment: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
+        let header = batch.header();
+        if let Some(fault) = body {
+            self.has_losses |= fault.kind != FaultKind::Lz4HeaderChecksum;
+            let finding = Finding::new(Code::of_fault(&fault.kind), fault.kind.to_string());
+            self.odd_batch(segment, *batch, finding);
+        } else if self.inside.latest != header.max_timestamp
+            && self.inside.latest != i64::MIN
+            && header.timestamp_type == TimestampType::CreateTime
+            && (header.magic >= 2 || header.codec != Codec::None)
+        {
+            self.odd_time(segment, *batch);
+        }
+        Ok(Step::On)
+    }
+}

@@ -1,0 +1,125 @@
+//! Findings, for people and for programs.
+//!
+//! Must not know: who found them.
+
+use super::name::{lossless, visible};
+use super::table::{Looking, Looks, Table};
+use crate::audit::{Code, Fact, Finding, Severity};
+use crate::cli::args::TextFormat;
+use crate::cli::render::document;
+use crate::cli::words::counted;
+use serde_json::{Map, Value, json};
+
+/// All of them, in their order.
+pub fn findings(findings: &[Finding], format: TextFormat, looks: Looks) -> String {
+    match format {
+        TextFormat::Table => text(findings, looks),
+        TextFormat::Csv => csv(findings),
+        TextFormat::Json | TextFormat::Jsonl => document(format, findings.iter().map(finding_json)),
+    }
+}
+
+/// One, with every field that the contract names.
+pub fn finding_json(finding: &Finding) -> Value {
+    json!({
+        "code": finding.code.name(),
+        "severity": finding.severity.name(),
+        "partition": finding.partition,
+        "segment": finding.segment,
+        "position": finding.position,
+        "offset": finding.offset,
+        "group": finding.group.as_deref().map(lossless),
+        "message": finding.message,
+        "facts": object(&finding.facts),
+    })
+}
+
+fn object(facts: &[(&'static str, Fact)]) -> Value {
+    Value::Object(facts.iter().map(|(name, fact)| ((*name).to_owned(), fact_json(fact))).collect::<Map<_, _>>())
+}
+
+fn fact_json(fact: &Fact) -> Value {
+    match fact {
+        Fact::Int(n) => json!(n),
+        Fact::Bool(is) => json!(is),
+        Fact::Text(text) => json!(text),
+        Fact::Name(name) => json!(lossless(name)),
+        Fact::List(facts) => facts.iter().map(fact_json).collect(),
+        Fact::Object(facts) => object(facts),
+        Fact::Null => Value::Null,
+    }
+}
+
+fn csv(findings: &[Finding]) -> String {
+    let mut table = Table::new(&["code", "severity", "partition", "segment", "position", "offset", "group", "message"]);
+    for it in findings {
+        table.row(vec![
+            it.code.name().to_owned(),
+            it.severity.name().to_owned(),
+            it.partition.map(|n| n.to_string()).unwrap_or_default(),
+            it.segment.clone().unwrap_or_default(),
+            it.position.map(|n| n.to_string()).unwrap_or_default(),
+            it.offset.map(|n| n.to_string()).unwrap_or_default(),
+            it.group.as_deref().map(lossless).unwrap_or_default(),
+            it.message.clone(),
+        ]);
+    }
+    table.csv()
+}
+
+/// A block for each, then what to do, once for each code, and how many there are.
+fn text(findings: &[Finding], looks: Looks) -> String {
+    if findings.is_empty() {
+        return String::new();
+    }
+    let mut out = String::new();
+    for it in findings {
+        out.push_str(&format!(
+            "{} {}  {}\n    {}\n",
+            severity(it.severity, looks),
+            it.code.name(),
+            place(it),
+            it.message
+        ));
+    }
+    let mut codes: Vec<Code> = Vec::new();
+    for it in findings.iter().filter(|it| it.severity > Severity::Info && it.code != Code::More) {
+        if !codes.contains(&it.code) {
+            codes.push(it.code);
+        }
+    }
+    if !codes.is_empty() {
+        out.push_str("\nWhat to do:\n");
+    }
+    for code in codes {
+        out.push_str(&format!("    {}: {}\n", code.name(), code.next_step()));
+    }
+    let count = |severity| findings.iter().filter(|it| it.severity == severity).count() as u64;
+    let sums = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "info")];
+    let sums: Vec<_> = sums.iter().map(|(it, name)| (count(*it), *name)).filter(|(n, _)| *n > 0).collect();
+    let sums: Vec<_> = sums.iter().map(|(n, name)| counted(*n, name)).collect();
+    out.push_str(&format!("\n{}\n", sums.join(", ")));
+    out
+}
+
+fn severity(severity: Severity, looks: Looks) -> String {
+    let name = severity.name();
+    let colour = match severity {
+        Severity::Error => "31",
+        Severity::Warning => "33",
+        Severity::Info => "36",
+    };
+    match looks.color {
+        Looking::Bright => format!("\x1b[{colour}m{name:<7}\x1b[0m"),
+        Looking::Plain => format!("{name:<7}"),
+    }
+}
+
+fn place(finding: &Finding) -> String {
+    let partition = finding.partition.map(|n| format!("partition {n}"));
+    let position = finding.position.map(|n| format!("byte {n}"));
+    let offset = finding.offset.map(|n| format!("offset {n}"));
+    let group = finding.group.as_deref().map(|name| format!("group {}", visible(name)));
+    let parts = [partition, finding.segment.clone(), position, offset, group];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -8,7 +8,7 @@ use super::plan::{Edit, Piece, SourceId, Thin};
 use super::report::{Incident, Outcome, Producer};
 use crate::fault::FaultKind;
 use crate::log::batch::{CRC_FROM, MAGIC_AT, PREFIX_LENGTH};
-use crate::log::{Batch, Control, Hole, Inflater, Record, Segment, Span};
+use crate::log::{Batch, Codec, Control, Hole, Inflater, Record, Segment, Span};
 use crate::schema::Key;
 use std::io;
 
@@ -395,6 +395,9 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
         needs_writing: false,
     };
     let is_old = header.magic < 2;
+    // The offsets inside a wrapper of magic 0 are the log's own, and under its CRC; its own offset is not.
+    let tells_inside = header.magic == 0 && header.codec != Codec::None;
+    let mut inside: Option<(i64, i64)> = None;
     let mut records = batch.records(inflater);
     let mut place = 0;
     for item in records.by_ref() {
@@ -408,8 +411,8 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
             Ok(record) => {
                 look.records += 1;
                 if is_old {
-                    look.first = look.first.min(record.offset);
-                    look.last = look.last.max(record.offset);
+                    let (first, last) = inside.unwrap_or((record.offset, record.offset));
+                    inside = Some((first.min(record.offset), last.max(record.offset)));
                 }
                 if !header.control && !decodes(&record) {
                     look.undecodable.push(place);
@@ -424,6 +427,16 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
         // Records that were never met, because the body breaks off.
         let missing = i64::from(header.count).saturating_sub(i64::from(place)).max(0);
         look.lost += missing as u64;
+    }
+    match inside {
+        Some((first, last)) if tells_inside => {
+            (look.first, look.last) = (first, last);
+            if last != header.base_offset && look.fault.is_none() {
+                look.fault = Some(FaultKind::OffsetOrder { previous: last });
+            }
+        }
+        Some((first, last)) => (look.first, look.last) = (look.first.min(first), look.last.max(last)),
+        None => {}
     }
     if records.lz4_checksum_wrong() && header.magic > 0 && look.fault.is_none() {
         look.lz4_checksum = true;

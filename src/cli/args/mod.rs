@@ -88,13 +88,10 @@ pub enum Command {
     /// What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of
     /// one log
     Diff(DiffArgs),
-<<<<<<< HEAD
     /// A loadable copy of a damaged log with every record that can be read, and exactly what was lost
     Salvage(SalvageArgs),
-=======
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?
     Verify(VerifyArgs),
->>>>>>> main
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields

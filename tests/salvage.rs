@@ -467,11 +467,20 @@ fn what_stands_in_place_of_a_lost_value_is_told() {
 fn deleted_files_fill_what_damage_took_and_bring_nothing_back() {
     let one = |at: i64, group: &str, says: i64| Bat::of(vec![commit(at, group, "t", 0, says)]);
     let gone = |at: i64, group: &str| Bat::of(vec![forget(at, group, "t", 0)]);
-    // As it was before a cleaning that took 0, 2 and 4: the tombstone's time had passed.
-    let old = [one(0, "a", 1), one(1, "b", 1), one(2, "dead", 1), one(3, "c", 1), gone(4, "dead"), one(5, "a", 2)];
-    let new = [one(1, "b", 1), one(3, "c", 1), one(5, "a", 2), one(6, "d", 1)];
+    // As it was before a cleaning that took 0, 2 and 5: the tombstone's time had passed.
+    let old = [
+        one(0, "a", 1),
+        one(1, "b", 1),
+        one(2, "dead", 1),
+        one(3, "c", 1),
+        one(4, "e", 1),
+        gone(5, "dead"),
+        one(6, "a", 2),
+    ];
+    let new = [one(1, "b", 1), one(3, "c", 1), one(4, "e", 1), one(6, "a", 2), one(7, "d", 1)];
     let dir = tempfile::tempdir().unwrap();
     let folder = one_segment(dir.path(), &new);
+    std::fs::remove_file(folder.join(segment_name(1))).unwrap();
     let write = |name: String, batches: &[Vec<u8>]| std::fs::write(folder.join(name), batches.concat()).unwrap();
     let bytes = |batches: &[Bat]| batches.iter().map(Bat::bytes).collect::<Vec<_>>();
     let mut hurt = bytes(&new);
@@ -480,14 +489,14 @@ fn deleted_files_fill_what_damage_took_and_bring_nothing_back() {
     write(format!("{}.deleted", segment_name(0)), &bytes(&old));
     let salvaged = salvage(&dir.path().join("new"), &[], &[&folder]);
     assert_eq!((salvaged.code, salvaged.outcomes()), (3, vec!["filled"]), "{:#?}", salvaged.lines);
-    // Damage took offsets 2 to 4, of which only 3 was there; 2 is dead, and stays so.
-    assert_eq!(record_offsets(&salvaged.partition(0)), [1, 3, 4, 5, 6]);
+    // Damage took offsets 2 and 3, of which only 3 was there; 2 is dead, and stays so.
+    assert_eq!(record_offsets(&salvaged.partition(0)), [1, 3, 4, 6, 7]);
     let live = digests(&salvaged.partition(0));
     let dir2 = tempfile::tempdir().unwrap();
     assert_eq!(live, digests(&one_segment(dir2.path(), &new)));
 
     let salvaged = salvage(&dir.path().join("all"), &["--include-leftovers"], &[&folder]);
-    assert_eq!(record_offsets(&salvaged.partition(0)), [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(record_offsets(&salvaged.partition(0)), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]

@@ -223,6 +223,9 @@ impl Sorter<'_> {
         if let Some(kept) = self.if_repeated(&head)? {
             return self.repeated(head, kept);
         }
+        if self.greatest_epoch_from(head.piece.first).is_some_and(|greatest| greatest > head.piece.epoch) {
+            return self.overruled_by_before(head);
+        }
         let goes_on = next.is_none_or(|next| next == head.piece.last.saturating_add(1) || next <= floor.last);
         if !goes_on && head.piece.last <= floor.last {
             let place = self.out.len();
@@ -359,20 +362,19 @@ impl Sorter<'_> {
         Ok(())
     }
 
+    /// The greatest leader epoch of what is in order at or behind an offset.
+    fn greatest_epoch_from(&self, first: i64) -> Option<i32> {
+        let parts = self.out.iter().rev().filter_map(|entry| match entry {
+            Entry::Part(part) => Some(&part.piece),
+            Entry::Gap(_) => None,
+        });
+        parts.take_while(|piece| piece.last >= first).map(|piece| piece.epoch).max()
+    }
+
     /// A range that goes back and on from there: one of the two is kept.
     fn written_twice(&mut self, head: Part) -> io::Result<()> {
         let first = head.piece.first;
-        let greatest = (self.out.iter().rev())
-            .filter_map(|entry| match entry {
-                Entry::Part(part) => Some(&part.piece),
-                Entry::Gap(_) => None,
-            })
-            .take_while(|piece| piece.last >= first)
-            .map(|piece| piece.epoch)
-            .max();
-        if greatest.is_some_and(|greatest| greatest > head.piece.epoch) {
-            return self.overruled_by_before(head);
-        }
+        let greatest = self.greatest_epoch_from(first);
         let by_epoch = greatest.is_some_and(|greatest| greatest < head.piece.epoch);
         loop {
             self.explode_top()?;
@@ -613,7 +615,7 @@ fn close(incidents: &mut [Incident], open: &[usize], low: i64, high: Option<i64>
         let Some(incident) = incidents.get_mut(place) else { continue };
         let nothing = high.is_some_and(|high| high < low);
         (incident.first, incident.last) = if nothing { (None, None) } else { (Some(low), high) };
-        if incident.outcome == Outcome::Lost && nothing {
+        if incident.outcome == Outcome::Lost && nothing && !incident.is_batches {
             incident.outcome = Outcome::Nothing;
         } else if incident.outcome == Outcome::Normal && incident.code == "zero-tail" && !nothing && high.is_some() {
             incident.outcome = Outcome::Lost;

@@ -65,6 +65,9 @@ impl Survey {
         {
             return;
         }
+        if let Some(incident) = incident.and_then(|place| self.incidents.get_mut(place)) {
+            (incident.first, incident.last) = (Some(piece.first), Some(piece.last));
+        }
         self.entries.push(Entry::Part(Part { piece, incident }));
     }
 
@@ -310,13 +313,15 @@ impl<'s> Surveyor<'s> {
     fn incident_of(&self, batch: &Batch<'_>, code: &'static str, message: String, outcome: Outcome) -> Incident {
         let header = batch.header();
         let has_producer = header.transactional || header.control;
+        // The offset of a wrapper is that of its last record.
+        let is_wrapper = header.magic < 2 && header.codec != Codec::None;
         Incident {
             source: self.source,
             position: batch.position(),
             length: batch.len(),
             code,
             message,
-            first: Some(header.base_offset),
+            first: (!is_wrapper).then_some(header.base_offset),
             last: Some(header.last_offset),
             epoch: (header.partition_leader_epoch >= 0).then_some(header.partition_leader_epoch),
             is_batches: true,

@@ -167,6 +167,27 @@ codes! {
         "Bytes behind the last field, which brokers pass over: another writer than a broker, or damage under a right CRC."
         "Nothing; if there are many, find who writes to this topic."
     }
+    LatestLost "latest-record-lost" Error {
+        "The latest record of one or more keys of a group lies in damage: whoever loads the log falls back to an older value, or to none. A consumer group reads again what it had read; what an older group record says of members is outdated."
+        "'grouplog describe GROUP' shows what is left. 'grouplog salvage --also REPLICA' brings the record back where a replica has it; else set the offset anew from what the finding says was committed."
+    }
+    MarkerLost "marker-lost" Error {
+        "The record that ended a transaction lies in damage: a broker sees the transaction open, answers 'unstable offset' for its keys, and its cleaner stops there."
+        "'grouplog salvage --also REPLICA' brings it back; else end it with 'kafka-transactions.sh abort' once the broker has loaded the partition."
+    }
+    // What a broker would make of it.
+    Unloadable "unloadable" Error {
+        "The group coordinator of a release does not load this partition. Up to 3.9 the old coordinator then serves it as if it were empty, so that every group of it starts over; the new one leaves it without a coordinator (NOT_COORDINATOR, error 16)."
+        "The findings of broker-refuses name the records. 'grouplog salvage --drop-unloadable X.Y' writes a copy without them."
+    }
+    BrokerRefuses "broker-refuses" Error {
+        "A record at which the group coordinator of a release stops when it loads the partition. All groups of the partition share the fate."
+        "'grouplog salvage --drop-unloadable X.Y' writes a copy without it; what the record said is then lost for its group only."
+    }
+    BrokerSkips "broker-skips" Info {
+        "Records of types that a release does not know, which its coordinator passes over."
+        "Nothing; what they say is not there for that release."
+    }
     More "more" Info {
         "Findings of one code that are not listed one by one."
         "'grouplog dump' shows every one."

@@ -44,6 +44,11 @@ impl Partition {
         self.segments.iter().map(|segment| segment.len).sum()
     }
 
+    /// The segments' files, in order.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.segments.iter().map(|segment| segment.path.clone()).collect()
+    }
+
     /// The folder it lies in, also of a single segment.
     pub fn folder(&self) -> Option<&Path> {
         match &self.dir {

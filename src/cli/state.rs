@@ -85,7 +85,7 @@ pub fn load_until(
             helper,
             wanted,
         };
-        let paths: Vec<_> = partition.segments.iter().map(|segment| segment.path.clone()).collect();
+        let paths = partition.paths();
         Ok((load(&paths, &how, progress).with_context(|| partition.path().display().to_string())?, start))
     })?;
     context.end();

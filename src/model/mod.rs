@@ -18,6 +18,7 @@ pub mod history;
 pub mod load;
 pub mod losses;
 pub mod partitioner;
+pub mod preflight;
 pub mod replay;
 pub mod rules;
 pub mod side;

@@ -88,7 +88,7 @@ macro_rules! structure {
                     });
                 )*
                 let unknown_tags = if layout.flexible {
-                    $crate::schema::wire::decode_tags(cursor, |tag, inside| {
+                    $crate::schema::wire::decode_tags(cursor, layout, |tag, inside| {
                         $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
                             if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
                                 $field = <$type as $crate::schema::wire::Field>::decode_tagged(inside, layout)?;
@@ -182,7 +182,7 @@ macro_rules! structure {
                 if layout.flexible {
                     $( $crate::schema::define::if_untagged_let!([$($tag)?] $field =
                         $crate::schema::define::default_of!($type $(, $default)?)); )*
-                    let unknown_tags = $crate::schema::wire::decode_tags(cursor, |tag, inside| {
+                    let unknown_tags = $crate::schema::wire::decode_tags(cursor, layout, |tag, inside| {
                         $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
                             if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
                                 $field = <$type as $crate::schema::wire::Field>::decode_tagged(inside, layout)?;

@@ -24,7 +24,7 @@ use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 use crate::json::Json;
 use doc::MessageDoc;
-use wire::{Field, Layout};
+use wire::{Field, Layout, Reading};
 
 /// A declared message: a key, or one shape of a value.
 pub trait Message<'a>: Field<'a> {
@@ -39,7 +39,7 @@ pub trait Message<'a>: Field<'a> {
 
     /// How a version is laid out.
     fn layout(version: i16) -> Layout {
-        Layout { version, flexible: Self::FLEXIBLE.is_some_and(|first| version >= first) }
+        Layout { version, flexible: Self::FLEXIBLE.is_some_and(|first| version >= first), reading: Reading::Strict }
     }
 
     /// Its field table.
@@ -83,4 +83,26 @@ fn skip_body<'a, M: Message<'a>>(rest: &'a [u8], version: i16) -> Option<usize> 
         return None;
     }
     M::skip(rest, M::layout(version)).map(<[u8]>::len)
+}
+
+/// How a broker's own reader reads a version, where its release knows the tags below `known_tags`.
+fn as_broker<'a, M: Message<'a>>(version: i16, known_tags: u32) -> Layout {
+    Layout { reading: Reading::AsBroker { known_tags }, ..M::layout(version) }
+}
+
+/// Reads the fields of a value in one shape as a broker does: see [`Reading::AsBroker`]. Bytes behind the last field are
+/// passed over. The version must be one that the shape has.
+///
+/// # Errors
+/// What stops the broker, at a byte of `fields`.
+pub fn decode_as_broker<'a, M: Message<'a>>(fields: &'a [u8], version: i16, known_tags: u32) -> Result<M, Fault> {
+    M::decode(&mut Cursor::new(fields), as_broker::<M>(version, known_tags))
+}
+
+/// As [`decode_as_broker`], but makes nothing.
+///
+/// # Errors
+/// As [`decode_as_broker`].
+pub fn check_as_broker<'a, M: Message<'a>>(fields: &'a [u8], version: i16, known_tags: u32) -> Result<(), Fault> {
+    decode_as_broker::<M>(fields, version, known_tags).map(|_| ())
 }

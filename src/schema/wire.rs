@@ -16,6 +16,21 @@ pub struct Layout {
     pub version: i16,
     /// Lengths are unsigned varints of n + 1, and structs end in tagged fields.
     pub flexible: bool,
+    /// How strictly it is read.
+    pub reading: Reading,
+}
+
+/// How strictly a message is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// What no writer could have meant is a fault.
+    Strict,
+    /// As a broker's own reader does: any length below zero is null; tagged fields may stand in any order, and one that
+    /// it knows is read without regard to the size in front of it; a string may have 32767 bytes.
+    AsBroker {
+        /// Its release knows the tags below this one: any other is passed over by its size.
+        known_tags: u32,
+    },
 }
 
 /// A type that a field can have.
@@ -192,7 +207,7 @@ fn length(
             let fault = FaultKind::ShortBuffer { need: n as u64, have: cursor.remaining() as u64 };
             Err(start.fault(fault))
         }
-        Err(_) if n == -1 => Ok(None),
+        Err(_) if n == -1 || layout.reading != Reading::Strict => Ok(None),
         Err(_) => Err(start.fault(FaultKind::BadLength(n))),
     }
 }
@@ -300,6 +315,9 @@ impl<'a> Nullable<'a> for Text<'a> {
     #[inline(always)]
     fn decode_nullable(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Option<Self>, Fault> {
         match length(cursor, layout, short_length)? {
+            Some(n) if layout.reading != Reading::Strict && n > i16::MAX as usize => {
+                Err(cursor.fault(FaultKind::BadLength(n as i64)))
+            }
             Some(n) => cursor.take(n).map(|bytes| Some(Text(bytes))),
             None => Ok(None),
         }
@@ -528,12 +546,20 @@ impl<'a> UnknownTags<'a> {
 /// Reads the tagged fields at the end of a flexible struct. `known` takes those it knows, and says whether it did.
 pub fn decode_tags<'a>(
     cursor: &mut Cursor<'a>,
+    layout: Layout,
     mut known: impl FnMut(u32, &mut Cursor<'a>) -> Result<bool, Fault>,
 ) -> Result<UnknownTags<'a>, Fault> {
     let mut unknown = UnknownTags::default();
     let mut last = None;
     for _ in 0..cursor.uvarint()? {
         let tag = cursor.uvarint()?;
+        if let Reading::AsBroker { known_tags } = layout.reading {
+            let size = cursor.uvarint()? as usize;
+            if tag >= known_tags || !known(tag, cursor)? {
+                unknown.push(tag, cursor.take(size)?);
+            }
+            continue;
+        }
         if last.replace(tag).is_some_and(|last| last >= tag) {
             return Err(cursor.fault(FaultKind::TagOrder(tag)));
         }

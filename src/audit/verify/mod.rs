@@ -4,10 +4,14 @@
 //! and said to be so. Must not know: what other files beside the segments say, and what any broker makes of it.
 
 mod batches;
+pub mod brokers;
+mod lost;
 mod records;
 mod walk;
 
 use super::Finding;
+use crate::log::dir::PartitionDir;
+use crate::log::log_dir::LogDirFiles;
 use crate::log::{Inflater, Segment};
 use crate::model::ahead::{AskAhead, CheckNow, Checked};
 use crate::model::replay::Helper;
@@ -27,9 +31,13 @@ pub enum Depth {
 
 /// How to verify.
 #[derive(Debug, Clone, Copy)]
-pub struct Verifying {
+pub struct Verifying<'v> {
     /// The partition of `__consumer_offsets`, if it is known.
     pub partition: Option<i32>,
+    /// The folder, whose other files are checked too if it is given, unless only batches are looked at.
+    pub dir: Option<&'v PartitionDir>,
+    /// The log dir around it, whose checkpoints are checked too. Read before the segments.
+    pub log_dir: Option<&'v LogDirFiles>,
     /// How deep.
     pub depth: Depth,
     /// Inflated batches are limited to this many bytes.
@@ -67,18 +75,17 @@ pub struct Verified {
     pub findings: Vec<Finding>,
     /// What was looked at.
     pub counts: Counts,
-    /// Whether records may have been lost, so that groups may fall back to older values.
-    pub has_losses: bool,
 }
 
 /// Verifies the segments of a partition, which must be in order. `progress` is told of bytes read.
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn verify(segments: &[PathBuf], how: &Verifying, progress: &mut dyn FnMut(u64)) -> io::Result<Verified> {
+pub fn verify(segments: &[PathBuf], how: &Verifying<'_>, progress: &mut dyn FnMut(u64)) -> io::Result<Verified> {
     let mut inflater = Inflater::with_limit(how.max_inflated);
     let mut walk = Walk::new(how, progress);
     for (i, path) in segments.iter().enumerate() {
+        walk.before(i);
         let segment = Segment::open(path)?;
         walk.begin(&segment, segments.get(i + 1).map(PathBuf::as_path));
         let spans = segment.spans();
@@ -96,5 +103,5 @@ pub fn verify(segments: &[PathBuf], how: &Verifying, progress: &mut dyn FnMut(u6
         };
         walk.end(&segment);
     }
-    Ok(walk.finish())
+    walk.finish(segments, how)
 }

@@ -3,15 +3,18 @@
 //! Must not know: how a head or a record is judged.
 
 use super::batches::{Met, Order, Row};
+use super::lost::Lost;
 use super::records;
 use super::{Counts, Depth, Verified, Verifying};
+use crate::audit::side::SideFacts;
 use crate::audit::{Code, Finding, List, Severity};
 use crate::fault::{Fault, FaultKind};
+use crate::log::dir::PartitionDir;
 use crate::log::segment::base_offset_of_name;
 use crate::log::{BadRecord, Batch, Codec, Header, Hole, Record, Segment, TimestampType};
 use crate::model::walk::{Step, Visitor};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A segment's offsets reach this far above its base: indexes keep them in 31 bits.
 const FARTHEST: i64 = i32::MAX as i64;
@@ -19,11 +22,14 @@ const FARTHEST: i64 = i32::MAX as i64;
 /// Progress is told of so many bytes at a time.
 const PROGRESS_STEP: u64 = 1 << 20;
 
-pub(super) struct Walk<'w> {
+pub(super) struct Walk<'w, 'd> {
     depth: Depth,
+    dir: Option<&'d PartitionDir>,
     list: List,
     counts: Counts,
-    has_losses: bool,
+    lost: Lost,
+    /// What the files beside the segments must agree with; none if they are not looked at.
+    side: Option<SideFacts<'d>>,
     progress: &'w mut dyn FnMut(u64),
     /// The byte of the segment at which it is told next.
     next_progress: u64,
@@ -54,13 +60,15 @@ struct Inside {
     latest: i64,
 }
 
-impl<'w> Walk<'w> {
-    pub(super) fn new(how: &Verifying, progress: &'w mut dyn FnMut(u64)) -> Self {
+impl<'w, 'd> Walk<'w, 'd> {
+    pub(super) fn new(how: &Verifying<'d>, progress: &'w mut dyn FnMut(u64)) -> Self {
         Walk {
             depth: how.depth,
+            dir: how.dir,
             list: List::of(how.partition),
             counts: Counts::default(),
-            has_losses: false,
+            lost: Lost::default(),
+            side: how.dir.filter(|_| how.depth == Depth::Records).map(SideFacts::new),
             progress,
             next_progress: 0,
             range: Range { from: i64::MIN, to: i64::MAX, is_last: true },
@@ -94,7 +102,29 @@ impl<'w> Walk<'w> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Verified {
+    /// Files beside the segments are read before the segment is, so that they are not newer.
+    pub(super) fn before(&mut self, number: usize) {
+        self.lost.begin_segment(number as u64);
+        let Some(side) = &mut self.side else { return };
+        if let Some(file) = self.dir.and_then(|dir| dir.segments.get(number)) {
+            side.segment(file);
+        }
+    }
+
+    #[cold]
+    fn tell_side_of_hole(&mut self, hole: &Hole) {
+        let Some(side) = &mut self.side else { return };
+        match hole.fault {
+            FaultKind::ZeroTail => side.zero_tail(hole.length),
+            _ => side.damage(hole.position..hole.position + hole.length),
+        }
+    }
+
+    pub(super) fn finish(mut self, segments: &[PathBuf], how: &Verifying<'_>) -> io::Result<Verified> {
+        self.list.extend(self.lost.finish(segments, how.max_inflated)?);
+        if let Some(side) = self.side.take() {
+            self.list.extend(side.finish(how.log_dir));
+        }
         let Row { gaps, missing, empty, .. } = self.row;
         if gaps > 0 {
             let message = format!("{gaps} gaps between batches, {missing} offsets in all: normal after compaction");
@@ -104,7 +134,7 @@ impl<'w> Walk<'w> {
             let message = format!("{empty} batches without records: the cleaner keeps them");
             self.list.push(Finding::new(Code::EmptyBatch, message).fact("batches", empty));
         }
-        Verified { findings: self.list.finish(), counts: self.counts, has_losses: self.has_losses }
+        Ok(Verified { findings: self.list.finish(), counts: self.counts })
     }
 
     #[cold]
@@ -133,11 +163,16 @@ impl<'w> Walk<'w> {
 
     #[cold]
     fn wrong_crc(&mut self, segment: &Segment, batch: Batch<'_>, fault: &FaultKind) {
-        self.has_losses = true;
-        let mut finding = Finding::new(Code::CrcMismatch, fault.to_string());
+        if let Some(side) = &mut self.side {
+            side.damage(batch.position()..batch.position() + batch.len());
+        }
+        let (readable, unreadable) = self.lost.batch(&batch);
+        let message = format!("{fault}; {readable} records can be read all the same, {unreadable} cannot");
+        let mut finding = Finding::new(Code::CrcMismatch, message);
         if let FaultKind::CrcMismatch { stored, computed } = fault {
             finding = finding.fact("stored", *stored).fact("computed", *computed);
         }
+        let finding = finding.fact("readableRecords", readable).fact("unreadableRecords", unreadable);
         self.odd_batch(segment, batch, finding);
     }
 
@@ -239,7 +274,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-impl Visitor for Walk<'_> {
+impl Visitor for Walk<'_, '_> {
     fn segment(&mut self, _: &Segment) -> io::Result<Step> {
         Ok(Step::On)
     }
@@ -249,7 +284,7 @@ impl Visitor for Walk<'_> {
         let is_end = self.range.is_last && hole.position + hole.length == segment.len();
         let torn = matches!(hole.fault, FaultKind::TornBatch { .. });
         let normal = hole.fault == FaultKind::ZeroTail || torn && is_end;
-        self.has_losses |= !normal;
+        self.tell_side_of_hole(hole);
         let length = hole.length;
         let message = match &hole.fault {
             FaultKind::ZeroTail => format!("{length} zeros to the end of the file: allocated in advance"),
@@ -285,6 +320,9 @@ impl Visitor for Walk<'_> {
         if self.depth == Depth::Batches {
             return Ok(Step::Over);
         }
+        if let Some(side) = &mut self.side {
+            side.batch(batch);
+        }
         self.inside = Inside {
             control: header.control,
             producer_id: header.producer_id,
@@ -312,7 +350,7 @@ impl Visitor for Walk<'_> {
     }
 
     fn bad_record(&mut self, segment: &Segment, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
-        self.has_losses = true;
+        self.lost.record(batch, record);
         let mut finding = Finding::new(Code::BadRecord, record.fault.kind.to_string());
         finding.offset = record.offset;
         let finding = finding.fact("at", record.fault.at).fact("fault", record.fault.kind.code());
@@ -324,7 +362,6 @@ impl Visitor for Walk<'_> {
     fn batch_end(&mut self, segment: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
         let header = batch.header();
         if let Some(fault) = body {
-            self.has_losses |= fault.kind != FaultKind::Lz4HeaderChecksum;
             let finding = Finding::new(Code::of_fault(&fault.kind), fault.kind.to_string());
             self.odd_batch(segment, *batch, finding);
         } else if self.inside.latest != header.max_timestamp

@@ -3,6 +3,7 @@
 //! Must not know: how a verb does its work.
 
 use super::common::{Input, TextFormat};
+use crate::model::preflight::Coordinator;
 use clap::{Args, ValueEnum};
 
 /// `verify`
@@ -17,6 +18,7 @@ make the exit status 3.
 Examples:
   grouplog verify /var/lib/kafka
   grouplog verify --fast --threads 8 /var/lib/kafka
+  grouplog verify --broker 3.9 --broker 4.4 /var/lib/kafka
   grouplog verify --format jsonl /backup/__consumer_offsets-12 | jq -r 'select(.severity == \"error\") | .code'")]
 pub struct VerifyArgs {
     #[command(flatten)]
@@ -25,6 +27,9 @@ pub struct VerifyArgs {
     /// Check frames, CRCs and heads of batches only, not what is inside
     #[arg(long)]
     pub fast: bool,
+    /// Would the group coordinator of this release load it? X.Y, X.Y.Z, 3.9-new (3.9's new coordinator), or all; repeatable
+    #[arg(long, value_name = "X.Y", value_parser = Brokers::parse)]
+    pub broker: Vec<Brokers>,
     /// List only findings at least this bad
     #[arg(long, value_enum, default_value_t = SeverityChoice::Info, value_name = "SEVERITY")]
     pub min_severity: SeverityChoice,
@@ -34,6 +39,16 @@ pub struct VerifyArgs {
     /// How many threads to use; partitions are read in parallel
     #[arg(long, value_name = "N", value_parser = super::common::threads, help_heading = "Reading")]
     pub threads: Option<usize>,
+}
+
+/// One coordinator, or all that are known.
+#[derive(Debug, Clone)]
+pub struct Brokers(pub Vec<Coordinator>);
+
+impl Brokers {
+    fn parse(text: &str) -> Result<Self, String> {
+        if text == "all" { Ok(Brokers(Coordinator::all())) } else { text.parse().map(|one| Brokers(vec![one])) }
+    }
 }
 
 /// A severity, on the command line.

@@ -100,7 +100,7 @@ fn last_offset(args: &HistoryArgs, partition: &Partition) -> Result<i64> {
         Until::End => i64::MAX,
         Until::Offset(offset) => offset,
         Until::Time(time) => {
-            let paths: Vec<_> = partition.segments.iter().map(|segment| segment.path.clone()).collect();
+            let paths = partition.paths();
             let max_inflated = args.named.reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED);
             last_offset_at(&paths, time, max_inflated)?.unwrap_or(i64::MIN)
         }

@@ -8,6 +8,7 @@ use crate::audit::{Code, Fact, Finding, Severity};
 use crate::cli::args::TextFormat;
 use crate::cli::render::document;
 use crate::cli::words::counted;
+use crate::model::preflight::Verdict;
 use serde_json::{Map, Value, json};
 
 /// All of them, in their order.
@@ -122,4 +123,24 @@ fn place(finding: &Finding) -> String {
     let group = finding.group.as_deref().map(|name| format!("group {}", visible(name)));
     let parts = [partition, finding.segment.clone(), position, offset, group];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What each coordinator would do: a line each, with the partitions that it would not load.
+pub fn verdict_lines(partitions: &[Option<i32>], verdicts: &[Vec<Verdict>], looks: Looks) -> String {
+    let mut out = String::from("Would a broker load it?\n");
+    for (i, coordinator) in verdicts.first().into_iter().flatten().map(|verdict| verdict.coordinator).enumerate() {
+        let of_all = || partitions.iter().zip(verdicts).filter_map(|(n, verdicts)| Some((n, verdicts.get(i)?)));
+        let fails: Vec<_> = of_all().filter(|(_, verdict)| !verdict.loads()).collect();
+        let says = match fails.first() {
+            None => "loads".to_owned(),
+            Some((_, verdict)) => {
+                let numbers: Vec<_> = fails.iter().map(|(n, _)| n.map_or("-".to_owned(), |n| n.to_string())).collect();
+                let which = if partitions.len() == 1 { String::new() } else { format!(" of {}", numbers.join(", ")) };
+                let text = format!("FAILS{which}: {}", verdict.consequence());
+                if looks.color == Looking::Bright { format!("\x1b[31m{text}\x1b[0m") } else { text }
+            }
+        };
+        out.push_str(&format!("    {:<8} {says}\n", coordinator.to_string()));
+    }
+    out
 }

@@ -7,6 +7,7 @@ use crate::common::{grouplog, names_in};
 use grouplog::log::{Batch, Codec, DEFAULT_MAX_INFLATED, Inflater, Segment, Span};
 use grouplog::model::digest::Digests;
 use grouplog::model::load::{Loading, Until, load};
+use grouplog::model::partitioner::partition_of;
 use grouplog::model::replay::Helper;
 use grouplog::model::rules::Rules;
 use grouplog::schema::Key;
@@ -34,10 +35,22 @@ pub const VICTIM: usize = 6;
 impl Hull {
     /// Commits of a few groups, three in a batch; in magic 2 also two transactions.
     pub fn of(magic: u8, codec: Codec) -> Hull {
+        Hull::with_groups(magic, codec, |number| format!("group-{number}"))
+    }
+
+    /// The same with groups that hash to a partition of 50.
+    pub fn in_partition(magic: u8, codec: Codec, partition: i32) -> Hull {
+        Hull::with_groups(magic, codec, |number| {
+            let names = (0..).map(|salt| format!("group-{number}-{salt}"));
+            names.into_iter().find(|name| partition_of(name.as_bytes(), 50) == partition).unwrap()
+        })
+    }
+
+    fn with_groups(magic: u8, codec: Codec, name: impl Fn(i64) -> String) -> Hull {
         let mut batches = Vec::new();
         let mut at = 0;
         for i in 0..BATCHES as i64 {
-            let group = |n: i64| format!("group-{}", (i + n) % 7);
+            let group = |n: i64| name((i + n) % 7);
             let plain = Bat {
                 magic,
                 codec,

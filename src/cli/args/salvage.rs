@@ -3,7 +3,7 @@
 //! Must not know: how a verb does its work.
 
 use super::common::Input;
-use crate::model::rules::Release;
+use crate::model::preflight::Coordinator;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -45,9 +45,10 @@ pub struct SalvageArgs {
     /// Take offsets that the log lacks from .deleted and other leftover files too, also where nothing is damaged
     #[arg(long, help_heading = "Salvage")]
     pub include_leftovers: bool,
-    /// Take out the records that would stop a broker of this release from loading the partition; each is listed
+    /// Take out the records at which a group coordinator of this release (as 'verify --broker' names it) would give up on
+    /// the partition; each is listed
     #[arg(long, value_name = "X.Y", help_heading = "Salvage")]
-    pub drop_unloadable: Option<Release>,
+    pub drop_unloadable: Option<Coordinator>,
     /// How to print the report
     #[arg(long, value_enum, default_value_t = ReportFormat::Table, value_name = "FORMAT")]
     pub format: ReportFormat,

@@ -7,21 +7,27 @@ use crate::cli::input::{self, Partition};
 use crate::cli::render::salvage::{Told, objects};
 use crate::cli::render::salvage_text;
 use crate::cli::talk::Context;
+use crate::cli::words::counted;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::dir::{OtherKind, PartitionDir};
 use crate::model::load::log_start;
+use crate::model::preflight::{Coordinator, Verdict, preflight};
+use crate::model::rules::Release;
 use crate::rewrite::apply::{self, Done};
 use crate::rewrite::interrupt::Interrupt;
-use crate::rewrite::out::{FileOut, OutDir};
+use crate::rewrite::out::{FileOut, OutDir, PartitionOut};
 use crate::rewrite::salvage::{FileIn, Manner, Salvage, Wreck, survey};
 use crate::rewrite::survey::Wishes;
 use crate::rewrite::union::Take;
 use anyhow::{Context as _, Result, bail};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Taking out a record can make another one unloadable: after so many rounds it is given up.
+const MOST_ROUNDS: usize = 100;
 
 /// Runs it.
 pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
@@ -135,16 +141,38 @@ impl Work<'_> {
         let (before, context) = (self.before, &*self.context);
         let mut salvage = survey(&wreck, &manner, &self.interrupt, &mut |bytes| context.at(before + bytes))?;
         self.before += partition.bytes();
-        let mut done = None;
-        if let Some(out) = out {
-            done = Some(self.write(partition, &mut salvage, out, number)?);
+        let (mut done, mut verdict) = (None, None);
+        match (out, self.args.drop_unloadable) {
+            (Some(out), _) => {
+                let (written, judged) = self.write(partition, &mut salvage, out, number)?;
+                (done, verdict) = (Some(written), Some(judged));
+            }
+            (None, Some(broker)) => {
+                // Once, on the old files: what shows only when something is taken out, shows only when it is done.
+                let judged = self.judge(&partition.paths(), broker)?;
+                salvage.drop_records(&refused(&judged))?;
+            }
+            (None, None) => {}
         }
         salvage.settle_losses(&self.interrupt)?;
-        report.partition(&Told { partition: number, path: partition.path(), salvage: &salvage, done })?;
+        report.partition(&Told { partition: number, path: partition.path(), salvage: &salvage, done, verdict })?;
         Ok(salvage)
     }
 
-    fn write(&self, partition: &Partition, salvage: &mut Salvage, out: &OutDir, number: i32) -> Result<Done> {
+    fn judge(&self, segments: &[PathBuf], broker: Coordinator) -> Result<Verdict> {
+        let verdicts = preflight(segments, &[broker], None, self.manner().max_inflated, &mut |_| {})?;
+        self.interrupt.check()?;
+        verdicts.into_iter().next().context("no verdict")
+    }
+
+    /// Writes a partition; where that is asked for, again and again without the records that a broker refuses.
+    fn write(
+        &self,
+        partition: &Partition,
+        salvage: &mut Salvage,
+        out: &OutDir,
+        number: i32,
+    ) -> Result<(Done, Verdict)> {
         let metadata = self.metadata(partition, number)?;
         if metadata.is_none() {
             self.context.note(&format!(
@@ -153,9 +181,45 @@ impl Work<'_> {
             ));
         }
         let leader_epochs = read_other(partition.dir.as_ref(), OtherKind::LeaderEpochs)?;
-        let plan = salvage.plan(metadata, leader_epochs);
-        let to = out.partition(number)?;
-        Ok(apply::write(&plan, &mut salvage.sources, to, self.manner().max_inflated, &self.interrupt, &mut |_| {})?)
+        let broker = match self.args.drop_unloadable {
+            Some(broker) => broker,
+            None => Release::NEWEST.to_string().parse().map_err(anyhow::Error::msg)?,
+        };
+        for _ in 0..MOST_ROUNDS {
+            let plan = salvage.plan(metadata.clone(), leader_epochs.clone());
+            let to = out.partition(number)?;
+            let folder = to.path().to_owned();
+            let max_inflated = self.manner().max_inflated;
+            let done = apply::write(&plan, &mut salvage.sources, to, max_inflated, &self.interrupt, &mut |_| {})?;
+            let paths: Vec<_> = done.segments.iter().map(|segment| segment.path.clone()).collect();
+            let verdict = self.judge(&paths, broker)?;
+            if verdict.loads() || self.args.drop_unloadable.is_none() {
+                self.note_refused(number, &verdict);
+                return Ok((done, verdict));
+            }
+            let before = salvage.log.incidents.len();
+            salvage.drop_records(&refused(&verdict))?;
+            if salvage.log.incidents.len() == before {
+                break;
+            }
+            PartitionOut::remove(&folder)?;
+        }
+        bail!(
+            "partition {number}: {broker} would still not load it after {MOST_ROUNDS} rounds of taking out what it refuses"
+        )
+    }
+
+    fn note_refused(&self, number: i32, verdict: &Verdict) {
+        let Some(first) = verdict.refusals.first() else { return };
+        self.context.note(&format!(
+            "partition {number}: {} would not load it, because of {} (the first at offset {}: {}); --drop-unloadable {} \
+             takes them out",
+            verdict.coordinator,
+            counted(verdict.refused, "record"),
+            first.at.offset,
+            first.reason,
+            verdict.coordinator,
+        ));
     }
 
     fn manner(&self) -> Manner {
@@ -195,6 +259,12 @@ impl Work<'_> {
         }
         Ok(None)
     }
+}
+
+/// The records that a broker refuses, by offset, and why.
+fn refused(verdict: &Verdict) -> BTreeMap<i64, String> {
+    let why = |reason| format!("{} refuses it: {reason}", verdict.coordinator);
+    verdict.refusals.iter().map(|refusal| (refusal.at.offset, why(&refusal.reason))).collect()
 }
 
 fn files(partition: &Partition) -> Vec<FileIn> {

@@ -6,6 +6,7 @@ use super::name::lossless;
 use crate::json::{Json, Style};
 use crate::log::dir::OFFSETS_TOPIC;
 use crate::model::losses::{Fallback, Kept, LostKey};
+use crate::model::preflight::Verdict;
 use crate::rewrite::apply::Done;
 use crate::rewrite::mend::Change;
 use crate::rewrite::plan::{Role, SourceId};
@@ -29,6 +30,8 @@ pub struct Told<'t> {
     pub salvage: &'t Salvage,
     /// What was written; None if nothing was.
     pub done: Option<Done>,
+    /// Whether a broker would load what was written.
+    pub verdict: Option<Verdict>,
 }
 
 /// Shows every object of a partition to `each`, the summary last.
@@ -207,6 +210,11 @@ impl Told<'_> {
             "lostKeysBeyond": salvage.lost_beyond,
             "unreadableRecords": salvage.unreadable,
             "lostMarkers": salvage.markers.len(),
+            "broker": self.verdict.as_ref().map(|verdict| json!({
+                "release": verdict.coordinator.to_string(),
+                "loads": verdict.loads(),
+                "refused": verdict.refused,
+            })),
             "conflicts": salvage.joined.iter().map(|it| it.joined.conflicts_in_all).sum::<u64>(),
         })
     }

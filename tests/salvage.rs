@@ -131,6 +131,15 @@ fn every_damage_costs_no_more_than_its_batch() {
             _ => {}
         }
         assert!(new == expected, "{name}");
+        let verified = common::grouplog(&salvaged.out, ["verify", "--broker", "4.4", "--format", "jsonl", "."]);
+        let found = String::from_utf8(verified.stdout).unwrap();
+        // Side files are the broker's to make.
+        let bad: Vec<_> = found
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter(|line| line["severity"] != "info" && line["code"] != "txn-index-incomplete")
+            .collect();
+        assert!(damage == Damage::LeaderEpoch || bad.is_empty(), "{name}: {bad:#?}");
         assert_eq!(salvaged.the("summary")["endOffset"], whole.batches.last().unwrap().last_offset + 1);
     });
 }
@@ -278,6 +287,168 @@ fn a_count_that_is_wrong_is_put_right() {
         let stretch = salvaged.the("stretch");
         assert_eq!((stretch["code"].as_str(), &stretch["recordsLost"]), (Some("count-mismatch"), &json!(lost)));
         assert!(salvaged.batches(0) == whole.bytes);
+    }
+}
+
+#[test]
+fn an_lz4_header_that_no_broker_reads_is_put_right() {
+    for magic in [1, 2] {
+        let whole = Hull::of(magic, Codec::Lz4);
+        let mut hurt = whole.clone();
+        let bytes = &mut hurt.bytes[VICTIM];
+        let frame = bytes.windows(4).position(|it| it == [0x04, 0x22, 0x4d, 0x18]).unwrap();
+        // As magic 0 has it: over the frame's magic too.
+        let sum = (twox_hash::XxHash32::oneshot(0, &bytes[frame..frame + 6]) >> 8) as u8;
+        assert_ne!(bytes[frame + 6], sum);
+        bytes[frame + 6] = sum;
+        hurt.bytes[VICTIM] = resealed(hurt.bytes[VICTIM].clone());
+        let dir = tempfile::tempdir().unwrap();
+        let folder = hurt.write(&dir.path().join("log"));
+        let salvaged = salvage(&dir.path().join("new"), &[], &[&folder]);
+        let stretch = salvaged.the("stretch");
+        assert_eq!(
+            (salvaged.code, stretch["code"].as_str()),
+            (3, Some("lz4-header-checksum")),
+            "{:#?}",
+            salvaged.lines
+        );
+        assert_eq!((&stretch["recordsKept"], &stretch["recordsLost"]), (&json!(3), &json!(0)));
+        assert_eq!(read_partition(&salvaged.partition(0)), whole.batches);
+        assert_eq!(salvaged.lost_keys(), BTreeSet::new());
+    }
+}
+
+#[test]
+fn of_a_body_that_breaks_off_the_records_before_stay() {
+    let whole = Hull::of(2, Codec::Gzip);
+    let mut hurt = whole.clone();
+    // The deflate stream goes on as one stored block that is cut short.
+    let batch = &whole.batches[VICTIM];
+    let plain = Bat { codec: Codec::None, ..batch.clone() }.bytes();
+    let body = &plain[61..];
+    let cut = body.len() - 20;
+    let mut squeezed = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1];
+    squeezed.extend_from_slice(&(body.len() as u16).to_le_bytes());
+    squeezed.extend_from_slice(&(!(body.len() as u16)).to_le_bytes());
+    squeezed.extend_from_slice(&body[..cut]);
+    let mut bytes = plain[..61].to_vec();
+    bytes[22] |= 1;
+    bytes[8..12].copy_from_slice(&(49 + squeezed.len() as i32).to_be_bytes());
+    bytes.extend_from_slice(&squeezed);
+    hurt.bytes[VICTIM] = resealed(bytes);
+    let dir = tempfile::tempdir().unwrap();
+    let folder = hurt.write(&dir.path().join("log"));
+    let salvaged = salvage(&dir.path().join("new"), &[], &[&folder]);
+    let stretch = salvaged.the("stretch");
+    assert_eq!((&stretch["recordsKept"], &stretch["recordsLost"]), (&json!(2), &json!(1)), "{stretch:#}");
+    let mut expected = whole.batches.clone();
+    expected[VICTIM].records.pop();
+    assert_eq!(read_partition(&salvaged.partition(0)), expected);
+}
+
+#[test]
+fn a_control_record_that_is_none_is_taken_out() {
+    let marker = Bat::marker(Ending::Commit, 3, T0, 9, 0);
+    let mut odd = marker.clone();
+    odd.records[0].key = Some(vec![0, 0, 0, 9]);
+    let (_dir, salvaged) = run(&[commits(0, 2, 1, 0), odd, commits(4, 5, 1, 0)], &[]);
+    assert_eq!((salvaged.code, salvaged.outcomes()), (3, vec!["lost"]));
+    assert_eq!(salvaged.the("stretch")["code"], "bad-control-record");
+    assert_eq!(record_offsets(&salvaged.partition(0)), [0, 1, 2, 4, 5]);
+}
+
+#[test]
+fn what_a_broker_refuses_is_taken_out_on_request() {
+    let mut junk = commits(3, 5, 1, 0);
+    junk.records[1].key = None;
+    junk.records[2].value = Some(vec![0, 99, 1]);
+    let batches = [commits(0, 2, 1, 0), junk, commits(6, 8, 1, 0)];
+    let (_dir, salvaged) = run(&batches, &["--drop-unloadable", "4.4"]);
+    assert_eq!((salvaged.code, salvaged.outcomes()), (3, vec!["dropped-unloadable"; 2]), "{}", salvaged.said);
+    assert_eq!(record_offsets(&salvaged.partition(0)), [0, 1, 2, 3, 6, 7, 8]);
+    assert_eq!(salvaged.of_kind("lost-key").len(), 2);
+    assert_eq!(salvaged.the("summary")["broker"]["loads"], true);
+    // Without being asked, it is only said.
+    let (_dir, salvaged) = run(&batches, &[]);
+    assert_eq!((salvaged.code, salvaged.outcomes().len()), (0, 0));
+    assert!(salvaged.said.contains("--drop-unloadable 4.4"), "{}", salvaged.said);
+    assert_eq!(salvaged.the("summary")["broker"]["loads"], false);
+}
+
+#[test]
+fn partitions_that_no_release_loads_can_be_made_loadable() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/verdicts/log");
+    let verdicts = golden().map(|golden| golden.join("verdicts/log")).filter(|path| path.is_dir()).unwrap_or(fixture);
+    for release in ["3.9", "4.0", "4.4"] {
+        let dir = tempfile::tempdir().unwrap();
+        let salvaged = salvage(&dir.path().join("new"), &["--drop-unloadable", release], &[&verdicts]);
+        assert!(matches!(salvaged.code, 0 | 3), "{release}: {}", salvaged.said);
+        let loads = salvaged.of_kind("summary").iter().all(|line| line["broker"]["loads"] == true);
+        assert!(loads, "{release}");
+        assert!(salvaged.outcomes().contains(&"dropped-unloadable"), "{release}");
+    }
+}
+
+#[test]
+fn a_single_file_becomes_a_partition() {
+    let whole = Hull::of(2, Codec::Zstd);
+    let dir = tempfile::tempdir().unwrap();
+    let folder = whole.write(dir.path());
+    let file = dir.path().join("saved.log");
+    std::fs::copy(folder.join(segment_name(0)), &file).unwrap();
+    let salvaged = salvage(&dir.path().join("a"), &["--partition", "7"], &[&file]);
+    assert_eq!(salvaged.code, 0, "{}", salvaged.said);
+    assert!(salvaged.said.contains("no partition.metadata"), "{}", salvaged.said);
+    assert!(salvaged.batches(7) == whole.bytes[..IN_FIRST]);
+    assert_eq!(salvage(&dir.path().join("b"), &[], &[&file]).code, 2);
+}
+
+/// Whatever is done to a log: what comes out is sound, ascends, and holds every batch that was not touched.
+#[test]
+fn any_damage_at_all() {
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut roll = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let hulls = Hull::all();
+    for round in 0..150 {
+        let whole = &hulls[roll(hulls.len())];
+        let dir = tempfile::tempdir().unwrap();
+        let folder = whole.write(&dir.path().join("log"));
+        let path = folder.join(segment_name(0));
+        let mut bytes = std::fs::read(&path).unwrap();
+        let (from, len) = (roll(bytes.len()), 1 + roll(300));
+        let to = (from + len).min(bytes.len());
+        match roll(5) {
+            0 => bytes[from..to].iter_mut().for_each(|byte| *byte ^= 1 + roll(255) as u8),
+            1 => bytes[from..to].fill(0),
+            2 => drop(bytes.drain(from..to)),
+            3 => drop(bytes.splice(from..from, std::iter::repeat_n(0x5a, len))),
+            _ => {
+                let copy = bytes[from..to].to_vec();
+                let at = roll(bytes.len() - copy.len());
+                bytes[at..at + copy.len()].copy_from_slice(&copy);
+            }
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        for options in [&[][..], &["--mend"], &["--keep-doubtful"]] {
+            let out = dir.path().join(format!("new{}", options.concat()));
+            let salvaged = salvage(&out, options, &[&folder]);
+            assert!(matches!(salvaged.code, 0 | 3), "{round} {options:?} of {}: {}", whole.name(), salvaged.said);
+            let new: BTreeSet<Vec<u8>> = salvaged.batches(0).into_iter().collect();
+            for (i, batch) in whole.bytes.iter().enumerate() {
+                let there = memchr::memmem::find(&bytes, batch).is_some() || i >= IN_FIRST;
+                assert!(
+                    !there || new.contains(batch),
+                    "{round} {options:?} of {}: batch {i}: {:#?}",
+                    whole.name(),
+                    salvaged.lines
+                );
+            }
+        }
     }
 }
 

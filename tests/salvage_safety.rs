@@ -179,7 +179,7 @@ fn signals_leave_nothing() {
     let (mut stopped, mut finished) = (0, 0);
     for i in 0..24u32 {
         let signal = ["INT", "TERM", "HUP"][i as usize % 3];
-        let mut child = Command::new(env!("CARGO_BIN_EXE_grouplog"))
+        let child = Command::new(env!("CARGO_BIN_EXE_grouplog"))
             .current_dir(dir.path())
             .args(["salvage", "--out", "new", "log"])
             .stdout(Stdio::null())

@@ -300,7 +300,7 @@ impl Losses {
     /// Every lost key, in the order of their places.
     pub fn finish(self) -> Vec<LostKey> {
         let mut lost = self.lost;
-        lost.sort_by(|a, b| (a.at, a.offset).cmp(&(b.at, b.offset)));
+        lost.sort_by_key(|lost| (lost.at, lost.offset));
         lost
     }
 

@@ -70,6 +70,9 @@ struct Sorter<'s> {
     interrupt: &'s Interrupt,
 }
 
+/// Key and value of a record.
+type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// What stands before a place in the order.
 #[derive(Debug, Clone, Copy)]
 struct Before {
@@ -321,18 +324,13 @@ impl Sorter<'_> {
         Ok((equal && any).then(|| here.keys().filter(|offset| !taken(offset)).count() as u64))
     }
 
-    fn records_of(&mut self, piece: &Piece, within: &Piece, all: &mut BTreeMap<i64, [u64; 2]>) -> io::Result<()> {
-        use std::hash::{BuildHasher, Hash, Hasher};
+    fn records_of(&mut self, piece: &Piece, within: &Piece, all: &mut BTreeMap<i64, Contents>) -> io::Result<()> {
         let segment = self.sources.open(piece.source)?;
-        let hash = |seed: u64, bytes: Option<&[u8]>| {
-            let mut hasher = foldhash::quality::FixedState::with_seed(seed).build_hasher();
-            bytes.hash(&mut hasher);
-            hasher.finish()
-        };
+        let owned = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
         for batch in frames(segment.bytes(), piece.from, piece.to) {
             for record in batch.records(&mut self.inflater).by_ref().flatten() {
                 if (within.first..=within.last).contains(&record.offset) {
-                    all.insert(record.offset, [hash(1, record.key), hash(2, record.value)]);
+                    all.insert(record.offset, (owned(record.key), owned(record.value)));
                 }
             }
         }

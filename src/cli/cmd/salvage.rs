@@ -9,7 +9,7 @@ use crate::cli::render::salvage_text;
 use crate::cli::talk::Context;
 use crate::cli::words::counted;
 use crate::log::DEFAULT_MAX_INFLATED;
-use crate::log::dir::{OtherKind, PartitionDir};
+use crate::log::dir::{OtherKind, PartitionDir, PartitionName};
 use crate::model::load::log_start;
 use crate::model::preflight::{Coordinator, Verdict, preflight};
 use crate::model::rules::Release;
@@ -116,7 +116,9 @@ fn refuse_inside<'p>(out: &Path, partitions: impl Iterator<Item = &'p Partition>
         let inside_log_dir = log_dir.is_some_and(|dir| {
             parent.starts_with(dir) && crate::log::log_dir::LogDirFiles::of(dir).is_ok_and(|files| files.is_some())
         });
-        if parent.starts_with(&folder) || inside_log_dir {
+        // A file somewhere may have a new folder beside it; one in a partition's folder may not.
+        let is_partition = partition.dir.is_some() || PartitionName::of(&folder).is_some();
+        if is_partition && parent.starts_with(&folder) || inside_log_dir {
             bail!("{}: lies inside of what is read, which is never changed; pass --out elsewhere", out.display());
         }
     }

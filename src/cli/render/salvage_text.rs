@@ -5,11 +5,11 @@
 use super::name::visible;
 use super::salvage::{Told, Totals, flat_key, marker_message, value_of};
 use crate::cli::time::rfc3339;
-use crate::cli::words::counted;
 use crate::model::losses::{Kept, LostKey};
 use crate::rewrite::plan::Role;
 use crate::rewrite::report::{Incident, Outcome};
 use crate::schema::{Key, RecordType};
+use crate::words::counted;
 use serde_json::Value;
 use std::io::{self, Write};
 

@@ -5,9 +5,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+#[path = "common/build.rs"]
+mod build;
+#[path = "common/kafka.rs"]
+#[allow(dead_code, reason = "helpers, of which no test uses all")]
+mod kafka;
+#[path = "common/verdict_cases.rs"]
+mod verdict_cases;
+
 use grouplog::log::DEFAULT_MAX_INFLATED;
 use grouplog::model::preflight::{Coordinator, Verdict, preflight};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 fn fixture(name: &str) -> PathBuf {
@@ -60,4 +68,70 @@ fn compare(name: &str) -> usize {
 #[test]
 fn the_shared_recordings() {
     assert_eq!(compare("verdicts"), 28 * 7);
+}
+
+#[test]
+fn our_own_recordings() {
+    assert!(compare(OWN) >= 7 * 150);
+}
+
+const OWN: &str = "verdicts-own";
+
+/// The brokers of the recordings: how they are called there, their version, their settings.
+const BROKERS: &[(&str, &str, &[&str])] = &[
+    ("3.9.2", "3.9.2", &[]),
+    ("3.9.2 new", "3.9.2", &["group.coordinator.rebalance.protocols=classic,consumer"]),
+    ("4.0.0", "4.0.0", &[]),
+    ("4.1.2", "4.1.2", &[]),
+    ("4.2.1", "4.2.1", &[]),
+    ("4.3.1", "4.3.1", &[]),
+    ("4.4.0", "4.4.0", &[]),
+];
+
+/// What a live broker does with every case: by partition, what it logged of the cause where it refuses.
+fn ask((name, version, settings): (&str, &str, &[&str]), log_dir: &Path) -> std::collections::BTreeMap<i32, String> {
+    let mut options: Vec<_> = settings.iter().map(|it| (*it).to_owned()).collect();
+    options.push(format!("partitions={}", verdict_cases::cases().len()));
+    let refused = kafka::refused(version, log_dir, &options);
+    println!("{name} refuses {} of {} cases", refused.len(), verdict_cases::cases().len());
+    refused
+}
+
+fn write_cases(log_dir: &Path) {
+    for (partition, case) in (0..).zip(verdict_cases::cases()) {
+        build::write_log(log_dir, partition, &case.batches);
+    }
+}
+
+/// Makes the recording anew, with every broker: `GROUPLOG_RECORD=1 cargo test --test preflight record -- --nocapture`.
+/// GROUPLOG_RECORD=4.4.0 asks one broker and leaves what the others said.
+#[test]
+fn record() {
+    let Some(which) = std::env::var_os("GROUPLOG_RECORD") else { return };
+    let dir = fixture(OWN);
+    let _ = std::fs::remove_dir_all(dir.join("log"));
+    write_cases(&dir.join("log"));
+    let file = dir.join("verdicts.json");
+    let before: Value = std::fs::read(&file).map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).unwrap());
+    let mut said = Vec::new();
+    for broker in BROKERS.iter().filter(|it| which == "1" || which == it.0) {
+        assert!(kafka::ready(&[broker.1]));
+        said.push((broker.0, ask(*broker, &dir.join("log"))));
+    }
+    let mut recording = Map::new();
+    for (partition, case) in (0..).zip(verdict_cases::cases()) {
+        let mut brokers = Map::new();
+        for (name, ..) in BROKERS {
+            let old = &before[partition.to_string()]["brokers"][*name];
+            let new =
+                said.iter().find(|(broker, _)| broker == name).map(|(_, refused)| match refused.get(&partition) {
+                    Some(why) => json!({"verdict": "fails", "why": why}),
+                    None => json!({"verdict": "loads"}),
+                });
+            brokers.insert((*name).to_owned(), new.unwrap_or_else(|| old.clone()));
+        }
+        recording.insert(partition.to_string(), json!({"what": case.what, "brokers": brokers}));
+    }
+    let text = serde_json::to_string_pretty(&Value::Object(recording)).unwrap();
+    std::fs::write(file, text + "\n").unwrap();
 }

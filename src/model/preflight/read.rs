@@ -76,34 +76,29 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
         }
         T::LegacyOffsetCommit | T::OffsetCommit => value.present::<OffsetCommitValue<'_>>(),
         T::GroupMetadata => {
-            let group: GroupMetadataValue<'_> = value.decode(|it: &GroupMetadataValue<'_>| !it.members.is_empty())?;
+            let group: GroupMetadataValue<'_> = value.decode()?;
             classic::judge_new(line, &group)?;
             Ok(Body::Classic { simple: classic::is_simple(&group) })
         }
         T::ConsumerGroupMetadata => value.present::<ConsumerGroupMetadataValue<'_>>(),
         T::ConsumerGroupPartitionMetadata => {
-            value.topics(value.decode(|it: &ConsumerGroupPartitionMetadataValue<'_>| !it.topics.is_empty())?.topics)
+            value.topics(value.decode::<ConsumerGroupPartitionMetadataValue<'_>>()?.topics)
         }
-        T::ShareGroupPartitionMetadata => {
-            value.topics(value.decode(|_: &ShareGroupPartitionMetadataValue<'_>| false)?.topics)
-        }
-        T::ConsumerGroupMemberMetadata => {
-            let nested = |it: &ConsumerGroupMemberMetadataValue<'_>| it.classic_member_metadata.is_some();
-            value.decode(nested).map(|_| Body::Present)
-        }
+        T::ShareGroupPartitionMetadata => value.topics(value.decode::<ShareGroupPartitionMetadataValue<'_>>()?.topics),
+        T::ConsumerGroupMemberMetadata => value.present::<ConsumerGroupMemberMetadataValue<'_>>(),
         T::ConsumerGroupTargetAssignmentMetadata => value.target::<ConsumerGroupTargetAssignmentMetadataValue<'_>>(),
         T::ShareGroupTargetAssignmentMetadata => value.target::<ShareGroupTargetAssignmentMetadataValue<'_>>(),
         T::StreamsGroupTargetAssignmentMetadata => value.target::<StreamsGroupTargetAssignmentMetadataValue<'_>>(),
         T::ConsumerGroupTargetAssignmentMember => {
-            let nested = |it: &ConsumerGroupTargetAssignmentMemberValue<'_>| !it.topic_partitions.is_empty();
-            once(TOPIC, value.decode(nested)?.topic_partitions.iter().map(|it| it.topic_id))
+            let target: ConsumerGroupTargetAssignmentMemberValue<'_> = value.decode()?;
+            once(TOPIC, target.topic_partitions.iter().map(|it| it.topic_id))
         }
         T::ShareGroupTargetAssignmentMember => {
-            let target: ShareGroupTargetAssignmentMemberValue<'_> = value.decode(|_| false)?;
+            let target: ShareGroupTargetAssignmentMemberValue<'_> = value.decode()?;
             once(TOPIC, target.topic_partitions.iter().map(|it| it.topic_id))
         }
         T::StreamsGroupTargetAssignmentMember => {
-            let target: StreamsGroupTargetAssignmentMemberValue<'_> = value.decode(|_| false)?;
+            let target: StreamsGroupTargetAssignmentMemberValue<'_> = value.decode()?;
             for tasks in [&target.active_tasks, &target.standby_tasks, &target.warmup_tasks] {
                 once(SUBTOPOLOGY, tasks.iter().map(|it| it.subtopology_id))?;
             }
@@ -111,7 +106,7 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
         }
         T::ConsumerGroupCurrentMemberAssignment => value.consumer_assignment(),
         T::ShareGroupCurrentMemberAssignment => {
-            let current: ShareGroupCurrentMemberAssignmentValue<'_> = value.decode(|_| false)?;
+            let current: ShareGroupCurrentMemberAssignmentValue<'_> = value.decode()?;
             once(TOPIC, current.assigned_partitions.iter().map(|it| it.topic_id))?;
             Ok(Body::Current { epoch: current.member_epoch, assigned: Vec::new(), pending: Vec::new() })
         }
@@ -126,20 +121,20 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
             value.present::<crate::schema::preview::ShareGroupStatePartitionMetadataValue40<'_>>()
         }
         T::ShareGroupStatePartitionMetadata => {
-            let state: ShareGroupStatePartitionMetadataValue<'_> = value.decode(|_| false)?;
+            let state: ShareGroupStatePartitionMetadataValue<'_> = value.decode()?;
             once(TOPIC, state.initializing_topics.iter().map(|it| it.topic_id))?;
             once(TOPIC, state.initialized_topics.iter().map(|it| it.topic_id))
         }
         T::StreamsGroupMetadata => {
-            let group: StreamsGroupMetadataValue<'_> = value.decode(|_| false)?;
+            let group: StreamsGroupMetadataValue<'_> = value.decode()?;
             once("a setting", group.last_assignment_configs.iter().flatten().map(|it| it.key))
         }
         T::StreamsGroupMemberMetadata => {
-            let member: StreamsGroupMemberMetadataValue<'_> = value.decode(|_| false)?;
+            let member: StreamsGroupMemberMetadataValue<'_> = value.decode()?;
             once("a client tag", member.client_tags.iter().map(|it| it.key))
         }
         T::StreamsGroupTopology => {
-            let topology: StreamsGroupTopologyValue<'_> = value.decode(|_| false)?;
+            let topology: StreamsGroupTopologyValue<'_> = value.decode()?;
             once(SUBTOPOLOGY, topology.subtopologies.iter().map(|it| it.subtopology_id))
         }
         // No release that is known here reads them.
@@ -173,16 +168,10 @@ impl<'v> Value<'v> {
         self.present::<M>().map(|_| Body::TargetEpoch)
     }
 
-    /// Reads it. `nested` says whether a struct within it was read: where versions are not checked, structs refuse
-    /// those that they do not know.
-    fn decode<M: Message<'v>>(self, nested: impl Fn(&M) -> bool) -> Result<M, Reason> {
+    fn decode<M: Message<'v>>(self) -> Result<M, Reason> {
         let version = self.version_for::<M>()?;
-        let message = decode_as_broker::<M>(self.fields, version, self.line.known_tags(self.record_type.number()))
-            .map_err(|fault| self.unreadable(fault))?;
-        if self.version > M::LAST && nested(&message) {
-            return Err(Reason::UnknownVersion { version: self.version, greatest: M::LAST });
-        }
-        Ok(message)
+        decode_as_broker::<M>(self.fields, version, self.line.known_tags(self.record_type.number()))
+            .map_err(|fault| self.unreadable(fault))
     }
 
     /// The version to read it as.
@@ -209,10 +198,7 @@ impl<'v> Value<'v> {
     }
 
     fn consumer_assignment(self) -> Result<Body, Reason> {
-        let nested = |it: &ConsumerGroupCurrentMemberAssignmentValue<'_>| {
-            !it.assigned_partitions.is_empty() || !it.partitions_pending_revocation.is_empty()
-        };
-        let current: ConsumerGroupCurrentMemberAssignmentValue<'_> = self.decode(nested)?;
+        let current: ConsumerGroupCurrentMemberAssignmentValue<'_> = self.decode()?;
         Ok(Body::Current {
             epoch: current.member_epoch,
             assigned: self.partitions(&current.assigned_partitions)?,
@@ -235,7 +221,7 @@ impl<'v> Value<'v> {
     }
 
     fn streams_assignment(self) -> Result<Body, Reason> {
-        let current: StreamsGroupCurrentMemberAssignmentValue<'_> = self.decode(|_| false)?;
+        let current: StreamsGroupCurrentMemberAssignmentValue<'_> = self.decode()?;
         let active = [&current.active_tasks, &current.active_tasks_pending_revocation];
         let others = [
             &current.standby_tasks,
@@ -284,10 +270,8 @@ fn unreadable(record_type: RecordType, value: &[u8], fault: Fault) -> Reason {
 /// is too short is forgiven, and a length that makes no sense is not.
 pub(super) fn odd_subscription(subscription: &[u8]) -> Option<Fault> {
     let mut cursor = Cursor::new(subscription);
-    // A version below 0 is forgiven, too.
-    if cursor.i16().ok()? < 0 {
-        return None;
-    }
+    // The version, whatever it is.
+    cursor.i16().ok()?;
     let at = |cursor: &Cursor<'_>, n: i64| Some(cursor.fault(crate::fault::FaultKind::BadLength(n)));
     let topics = cursor.i32().ok()?;
     if topics < 0 || topics as usize > cursor.remaining() {

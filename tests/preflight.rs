@@ -16,6 +16,7 @@ mod verdict_cases;
 use grouplog::log::DEFAULT_MAX_INFLATED;
 use grouplog::model::preflight::{Coordinator, Verdict, preflight};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 fn fixture(name: &str) -> PathBuf {
@@ -33,9 +34,9 @@ fn verdicts(dir: &Path, coordinators: &[Coordinator]) -> Vec<Verdict> {
     preflight(&segments(dir), coordinators, None, DEFAULT_MAX_INFLATED, &mut |_| {}).unwrap()
 }
 
-/// `3.9.2 new` of the recordings is `3.9.2-new` here.
+/// `3.9.2 new` of the recordings is `3.9.2-new` here, and `2.8.2 loader` the Scala loader of 2.8.2.
 fn coordinator(broker: &str) -> Coordinator {
-    broker.replace(' ', "-").parse().unwrap()
+    broker.trim_end_matches(" loader").replace(' ', "-").parse().unwrap()
 }
 
 /// Compares every verdict of a recording, and says how many there were.
@@ -82,19 +83,38 @@ const BROKERS: &[(&str, &str, &[&str])] = &[
     ("3.9.2", "3.9.2", &[]),
     ("3.9.2 new", "3.9.2", &["group.coordinator.rebalance.protocols=classic,consumer"]),
     ("4.0.0", "4.0.0", &[]),
+    ("4.0.2", "4.0.2", &[]),
+    ("4.1.1", "4.1.1", &[]),
     ("4.1.2", "4.1.2", &[]),
+    ("4.2.0", "4.2.0", &[]),
     ("4.2.1", "4.2.1", &[]),
     ("4.3.1", "4.3.1", &[]),
     ("4.4.0", "4.4.0", &[]),
 ];
 
-/// What a live broker does with every case: by partition, what it logged of the cause where it refuses.
-fn ask((name, version, settings): (&str, &str, &[&str]), log_dir: &Path) -> std::collections::BTreeMap<i32, String> {
+/// Releases whose Scala loader is asked without a broker.
+const LOADERS: &[&str] = &["2.4.1", "2.8.2", "3.4.0", "3.4.1", "3.8.1"];
+
+/// By partition, what a broker logged of the cause where it refuses.
+type Refused = BTreeMap<i32, String>;
+
+/// What a live broker does with every case.
+fn ask((name, version, settings): (&str, &str, &[&str]), log_dir: &Path) -> Refused {
     let mut options: Vec<_> = settings.iter().map(|it| (*it).to_owned()).collect();
     options.push(format!("partitions={}", verdict_cases::cases().len()));
     let refused = kafka::refused(version, log_dir, &options);
     println!("{name} refuses {} of {} cases", refused.len(), verdict_cases::cases().len());
     refused
+}
+
+/// What is recorded of an answer.
+fn verdict(why: Option<&String>) -> Value {
+    match why {
+        None => json!({"verdict": "loads"}),
+        // The Scala loader ends with this check, when every group is loaded: it logs an error, and serves them all.
+        Some(why) if why.contains("Unexpected unload of active group") => json!({"verdict": "loads", "logs": why}),
+        Some(why) => json!({"verdict": "fails", "why": why}),
+    }
 }
 
 fn write_cases(log_dir: &Path) {
@@ -113,23 +133,25 @@ fn record() {
     write_cases(&dir.join("log"));
     let file = dir.join("verdicts.json");
     let before: Value = std::fs::read(&file).map_or(Value::Null, |bytes| serde_json::from_slice(&bytes).unwrap());
-    let mut said = Vec::new();
+    let mut said: BTreeMap<String, Refused> = BTreeMap::new();
     for broker in BROKERS.iter().filter(|it| which == "1" || which == it.0) {
         assert!(kafka::ready(&[broker.1]));
-        said.push((broker.0, ask(*broker, &dir.join("log"))));
+        said.insert(broker.0.to_owned(), ask(*broker, &dir.join("log")));
     }
+    for version in LOADERS.iter().filter(|_| which == "1" || which == "loaders") {
+        assert!(kafka::ready(&[version]));
+        said.insert(format!("{version} loader"), kafka::refused_by_old_loader(version, &dir.join("log")));
+    }
+    let names = LOADERS.iter().map(|it| format!("{it} loader")).chain(BROKERS.iter().map(|it| it.0.to_owned()));
+    let names: Vec<_> = names.collect();
     let mut recording = Map::new();
     for (partition, case) in (0..).zip(verdict_cases::cases()) {
-        let mut brokers = Map::new();
-        for (name, ..) in BROKERS {
-            let old = &before[partition.to_string()]["brokers"][*name];
-            let new =
-                said.iter().find(|(broker, _)| broker == name).map(|(_, refused)| match refused.get(&partition) {
-                    Some(why) => json!({"verdict": "fails", "why": why}),
-                    None => json!({"verdict": "loads"}),
-                });
-            brokers.insert((*name).to_owned(), new.unwrap_or_else(|| old.clone()));
-        }
+        let old = &before[partition.to_string()]["brokers"];
+        let said = |name: &String| {
+            let new = said.get(name).map(|refused| verdict(refused.get(&partition)));
+            (name.clone(), new.unwrap_or_else(|| old[name].clone()))
+        };
+        let brokers: Map<_, _> = names.iter().map(said).collect();
         recording.insert(partition.to_string(), json!({"what": case.what, "brokers": brokers}));
     }
     let text = serde_json::to_string_pretty(&Value::Object(recording)).unwrap();

@@ -188,10 +188,27 @@ fn cause(lines: &str, partition: &str) -> String {
         let behind = line.split_once(&name).map(|(_, behind)| behind);
         fails && behind.is_some_and(|behind| !behind.starts_with(|c: char| c.is_ascii_digit()))
     };
-    let mut lines = lines.lines().skip_while(|line| !names(line)).skip(1);
+    let mut lines = lines.lines().skip_while(|line| !names(line));
+    let first = lines.next().unwrap_or_default();
     // The broker's own lines begin with the time.
     let exception = |line: &&str| !line.starts_with(|c: char| c.is_ascii_digit());
     let trace: Vec<_> = lines.by_ref().take_while(exception).collect();
-    let cause = trace.last().copied().unwrap_or_default();
+    // Releases up to 4.1 say it in the line itself.
+    let in_line = first.split_once(" due to ").map_or("", |(_, cause)| cause);
+    let cause = trace.last().copied().unwrap_or(in_line);
     cause.strip_prefix("Caused by: ").unwrap_or(cause).chars().take(300).collect()
+}
+
+/// Which partitions of a log dir the Scala coordinator of a release refuses, asked without a broker: see
+/// tests/broker/OldLoader.java.
+pub fn refused_by_old_loader(version: &str, log_dir: &Path) -> BTreeMap<i32, String> {
+    let classes = output(script("kafka").args(["classes", version, "OldLoader"]));
+    let mut command = script("kafka");
+    command.env("KAFKA_CLASSPATH", String::from_utf8(classes).unwrap().trim());
+    let said = String::from_utf8(output(command.args(["run", version, "OldLoader"]).arg(log_dir))).unwrap();
+    let failed = |line: &str| {
+        let (number, why) = line.split_once(" fails: ")?;
+        Some((number.parse().ok()?, why.to_owned()))
+    };
+    said.lines().filter_map(failed).collect()
 }

@@ -286,6 +286,7 @@ pub fn cases() -> Vec<Case> {
     previews(&mut list);
     members(&mut list);
     others(&mut list);
+    more(&mut list);
     list.0
 }
 
@@ -301,10 +302,12 @@ impl Cases {
     fn batches(&mut self, what: &'static str, batches: impl FnOnce(&str) -> Vec<Bat>) {
         let n = self.0.len();
         let mut all = vec![Bat::of(vec![commit(0, &format!("ok-{n}"), "orders", 0, 42)])];
-        for (offset, mut batch) in (1..).zip(batches(&format!("v-{n}"))) {
-            batch.base_offset = offset;
-            batch.last_offset = offset;
-            batch.records.iter_mut().for_each(|record| record.offset = offset);
+        let mut offset = 1;
+        for mut batch in batches(&format!("v-{n}")) {
+            let last = offset + batch.records.len() as i64 - 1;
+            (batch.base_offset, batch.last_offset) = (offset, last);
+            (offset..).zip(&mut batch.records).for_each(|(offset, record)| record.offset = offset);
+            offset = last + 1;
             all.push(batch);
         }
         self.0.push(Case { what, batches: all });
@@ -711,5 +714,92 @@ fn others(list: &mut Cases) {
     list.batches("a commit in a message of magic 1", |g| vec![Bat { magic: 1, ..Bat::of(vec![record(o1(g))]) }]);
     list.batches("a message of magic 1 without a key", |_| {
         vec![Bat { magic: 1, ..Bat::of(vec![record((None, o1("x").1))]) }]
+    });
+}
+
+/// Tagged fields of one known tag whose content is too short for it.
+fn bad_tag(w: W) -> W {
+    w.uv(1).uv(0).uv(1).i8(1)
+}
+
+fn more(list: &mut Cases) {
+    list.add("a streams member whose process changes while it runs a task", |g| {
+        [streams_up(g), vec![t19(g, "m1", "p2", &[])], streams_down(g)].concat()
+    });
+    list.add("a streams task taken over at a later epoch", |g| {
+        let member = |m: &str, process: &str| t19(g, m, process, &[]);
+        let tasks = |m: &str, epoch: i32| t22(g, m, epoch, &[("0", &[0])]);
+        vec![member("m1", "p1"), member("m2", "p2"), t17(g), tasks("m1", 5), tasks("m2", 6), gone(22, &[g, "m1"])]
+    });
+    list.add("a streams standby task of two members in one process, given up by both", |g| {
+        let standby = |m: &str| {
+            let value = v(0).i32(5).i32(4).i8(1).count(0).count(1).ctext("0").ints(&[0]).end();
+            kv(22, &[g, m], value.count(0).count(0).count(0).count(0).end())
+        };
+        let members = vec![t19(g, "m1", "p", &[]), t19(g, "m2", "p", &[]), t17(g), standby("m1"), standby("m2")];
+        [members, vec![gone(22, &[g, "m1"]), gone(22, &[g, "m2"])]].concat()
+    });
+    list.add("a consumer member that left by its epoch, then deleted", |g| {
+        vec![c5(g, "m1"), c8(g, "m1", -1, &[], &[]), gone(5, &[g, "m1"])]
+    });
+    list.add("a share member that left by its epoch, then deleted", |g| {
+        vec![s10(g, "m1"), s14(g, "m1", -1, &[]), gone(10, &[g, "m1"])]
+    });
+    list.add("metadata whose length is a varint of too many bits", |g| {
+        vec![o1_with(g, v(4).i64(42).i32(-1).raw(&[0x81, 0x80, 0x80, 0x80, 0x10]).i64(T0).end())]
+    });
+    list.add("a number of tags that is a varint of six bytes", |g| {
+        vec![o1_with(g, v4(4).raw(&[0x80, 0x80, 0x80, 0x80, 0x80, 0]))]
+    });
+    list.add("a value of type 3 with a tag 0 that is no hash", |g| vec![kv(3, &[g], bad_tag(v(0).i32(5)))]);
+    list.add("a value of type 6 with a tag 0 that is no time", |g| vec![kv(6, &[g], bad_tag(v(0).i32(5)))]);
+    list.add("a value of type 12 with a tag 0 that is no time", |g| vec![s11(g), kv(12, &[g], bad_tag(v(0).i32(5)))]);
+    list.add("a value of type 17 with a tag 0 that is no epoch", |g| vec![kv(17, &[g], bad_tag(v(0).i32(5).i64(7)))]);
+    list.add("a value of type 17 with a tag 2 that is no epoch", |g| {
+        vec![kv(17, &[g], v(0).i32(5).i64(7).uv(1).uv(2).uv(1).i8(1))]
+    });
+    list.add("a value of type 5 with a tag 0 that is no classic member", |g| {
+        let value = v(0).null().null().ctext("c").ctext("/h").count(0).null().i32(300_000).null();
+        vec![kv(5, &[g, "m1"], bad_tag(value))]
+    });
+    list.add("a value of type 5 with classic protocols, one twice", |g| {
+        let value = v(0).null().null().ctext("c").ctext("/h").count(0).null().i32(300_000).null();
+        let range = |w: W| w.ctext("range").count(0).end();
+        let tag = range(range(W::default().uv(1).i32(30_000).count(2))).end().0;
+        let record = kv(5, &[g, "m1"], value.uv(1).uv(0).uv(tag.len() as u32).raw(&tag));
+        vec![record.clone(), record, gone(8, &[g, "m1"]), gone(5, &[g, "m1"])]
+    });
+    list.add("a value of type 11 with bytes to spare", |g| vec![kv(11, &[g], v(0).i32(5).i64(7).end().i8(9))]);
+    list.add("the topics (type 9) of a share group, one without an id", |g| {
+        let (_, value) = c4(g, &[0; 16], "orders", 3);
+        vec![s11(g), (Some(key(9, &[g])), value)]
+    });
+    list.batches("a record of no key in the middle of a batch in zstd", |g| {
+        let records = vec![record(o1(g)), record((None, o1(g).1)), record(o1(g))];
+        vec![Bat { codec: grouplog::log::Codec::Zstd, ..Bat::of(records) }]
+    });
+    list.batches("messages of magic 0 in gzip", |g| {
+        let records = vec![Rec { timestamp: -1, ..record(o1(g)) }, Rec { timestamp: -1, ..record(gone(2, &[g])) }];
+        vec![Bat { magic: 0, codec: grouplog::log::Codec::Gzip, ..Bat::of(records) }]
+    });
+    list.add("two consumer members with one instance id", |g| {
+        let member = |m: &str| {
+            let value = v(0).ctext("i1").null().ctext("c").ctext("/h").count(0).null().i32(300_000).null();
+            kv(5, &[g, m], value.end())
+        };
+        vec![member("m1"), member("m2"), gone(8, &[g, "m1"]), gone(5, &[g, "m1"]), c3(g)]
+    });
+    list.add("a regular expression of a consumer group, twice, and its tombstone twice", |g| {
+        vec![c16(g), c16(g), gone(16, &[g, "ord.*"]), gone(16, &[g, "ord.*"])]
+    });
+    list.add("a share group over a simple group whose classic record was deleted", |g| {
+        [vec![o1(g), gone(2, &[g])], share_up(g)].concat()
+    });
+    list.add("a commit after a group was deleted, then a streams group", |g| {
+        [consumer_up(g), consumer_down(g), vec![o1(g)], streams_up(g)].concat()
+    });
+    list.add("a topic id of type 24 in a streams group", |g| {
+        let value = v(0).i32(5).count(1).ctext("0").count(1).raw(&T).end().end();
+        [streams_up(g), vec![kv(24, &[g], value)]].concat()
     });
 }

@@ -3,8 +3,9 @@
 //! Must not know: what a record does to a group.
 
 use super::classic;
-use super::coordinator::{Line, OldRules};
+use super::coordinator::{Line, OddSubscriptions, OldRules};
 use super::reason::Reason;
+use super::tasks::{Role, Task};
 use crate::bytes::Cursor;
 use crate::fault::Fault;
 use crate::schema::classic::GroupMetadataValue;
@@ -14,7 +15,7 @@ use crate::schema::share::*;
 use crate::schema::streams::*;
 use crate::schema::wire::Uuid;
 use crate::schema::{Message, RecordType, check_as_broker, decode_as_broker};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::Hash;
 
 /// What a value says, as far as the rules go.
@@ -39,7 +40,11 @@ pub(super) enum Body {
         assigned: Vec<(Uuid, i32)>,
         /// What it gives up (type 8 only).
         pending: Vec<(Uuid, i32)>,
+        /// What it runs or stops running (type 22 only, and only where somebody asks).
+        tasks: Vec<Task>,
     },
+    /// The process of a streams member, only where somebody asks.
+    Process(Box<[u8]>),
 }
 
 /// The first two bytes: the type in a key, the version in a value.
@@ -61,7 +66,7 @@ pub(super) fn read_old(rules: OldRules, record_type: RecordType, value: &[u8]) -
         return Ok(Body::Present);
     }
     let group = decode_as_broker::<GroupMetadataValue<'_>>(fields, version, 0).map_err(fault)?;
-    classic::judge_old(rules, &group)?;
+    classic::judge(&group, OddSubscriptions::Refused)?;
     Ok(Body::Classic { simple: classic::is_simple(&group) })
 }
 
@@ -77,7 +82,7 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
         T::LegacyOffsetCommit | T::OffsetCommit => value.present::<OffsetCommitValue<'_>>(),
         T::GroupMetadata => {
             let group: GroupMetadataValue<'_> = value.decode()?;
-            classic::judge_new(line, &group)?;
+            classic::judge(&group, line.odd_subscriptions())?;
             Ok(Body::Classic { simple: classic::is_simple(&group) })
         }
         T::ConsumerGroupMetadata => value.present::<ConsumerGroupMetadataValue<'_>>(),
@@ -108,7 +113,12 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
         T::ShareGroupCurrentMemberAssignment => {
             let current: ShareGroupCurrentMemberAssignmentValue<'_> = value.decode()?;
             once(TOPIC, current.assigned_partitions.iter().map(|it| it.topic_id))?;
-            Ok(Body::Current { epoch: current.member_epoch, assigned: Vec::new(), pending: Vec::new() })
+            Ok(Body::Current {
+                epoch: current.member_epoch,
+                assigned: Vec::new(),
+                pending: Vec::new(),
+                tasks: Vec::new(),
+            })
         }
         T::StreamsGroupCurrentMemberAssignment => value.streams_assignment(),
         T::ConsumerGroupRegularExpression => value.present::<ConsumerGroupRegularExpressionValue<'_>>(),
@@ -131,7 +141,8 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
         }
         T::StreamsGroupMemberMetadata => {
             let member: StreamsGroupMemberMetadataValue<'_> = value.decode()?;
-            once("a client tag", member.client_tags.iter().map(|it| it.key))
+            once("a client tag", member.client_tags.iter().map(|it| it.key))?;
+            Ok(if line.asks_who_runs() { Body::Process(member.process_id.0.into()) } else { Body::Present })
         }
         T::StreamsGroupTopology => {
             let topology: StreamsGroupTopologyValue<'_> = value.decode()?;
@@ -203,6 +214,7 @@ impl<'v> Value<'v> {
             epoch: current.member_epoch,
             assigned: self.partitions(&current.assigned_partitions)?,
             pending: self.partitions(&current.partitions_pending_revocation)?,
+            tasks: Vec::new(),
         })
     }
 
@@ -222,23 +234,35 @@ impl<'v> Value<'v> {
 
     fn streams_assignment(self) -> Result<Body, Reason> {
         let current: StreamsGroupCurrentMemberAssignmentValue<'_> = self.decode()?;
-        let active = [&current.active_tasks, &current.active_tasks_pending_revocation];
-        let others = [
-            &current.standby_tasks,
-            &current.warmup_tasks,
-            &current.standby_tasks_pending_revocation,
-            &current.warmup_tasks_pending_revocation,
+        let lists = [
+            (Role::Active, &current.active_tasks),
+            (Role::Standby, &current.standby_tasks),
+            (Role::Warmup, &current.warmup_tasks),
+            (Role::Active, &current.active_tasks_pending_revocation),
+            (Role::Standby, &current.standby_tasks_pending_revocation),
+            (Role::Warmup, &current.warmup_tasks_pending_revocation),
         ];
-        if self.line.refuses_tasks_twice() {
-            for tasks in active.into_iter().chain(others) {
-                once(SUBTOPOLOGY, tasks.iter().map(|it| it.subtopology_id))?;
+        let mut all = Vec::new();
+        for (role, list) in lists {
+            if self.line.refuses_tasks_twice() {
+                once(SUBTOPOLOGY, list.iter().map(|it| it.subtopology_id))?;
+            }
+            if role == Role::Active && self.line.counts_task_epochs() {
+                list.iter().try_for_each(counted)?;
+            }
+            if self.line.asks_who_runs() {
+                all.extend(list.iter().flat_map(|ids| tasks(role, ids)));
             }
         }
-        if self.line.counts_task_epochs() {
-            active.into_iter().flatten().try_for_each(counted)?;
-        }
-        Ok(Body::Current { epoch: current.member_epoch, assigned: Vec::new(), pending: Vec::new() })
+        Ok(Body::Current { epoch: current.member_epoch, assigned: Vec::new(), pending: Vec::new(), tasks: all })
     }
+}
+
+/// Each task once.
+fn tasks<'t>(role: Role, ids: &'t CurrentTaskIds<'_>) -> impl Iterator<Item = Task> + 't {
+    let partitions: BTreeSet<_> = ids.partitions.iter().copied().collect();
+    let task = move |partition| Task { role, subtopology: ids.subtopology_id.0.into(), partition };
+    partitions.into_iter().map(task)
 }
 
 /// Checks that there are no assignment epochs, or as many as partitions.
@@ -266,7 +290,7 @@ fn unreadable(record_type: RecordType, value: &[u8], fault: Fault) -> Reason {
     Reason::Value { fault: fault.kind.at(fault.at + 2), whose }
 }
 
-/// Whether a subscription stops a reader of [`Line::refuses_odd_subscriptions`]: of the prefix that version 0 has, what
+/// Whether a subscription stops a reader of [`OddSubscriptions::Refused`]: of the prefix that version 0 has, what
 /// is too short is forgiven, and a length that makes no sense is not.
 pub(super) fn odd_subscription(subscription: &[u8]) -> Option<Fault> {
     let mut cursor = Cursor::new(subscription);

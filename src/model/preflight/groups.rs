@@ -5,6 +5,7 @@
 use super::coordinator::Line;
 use super::read::Body;
 use super::reason::{GroupKind, Reason};
+use super::tasks::{Processes, Task};
 use crate::schema::RecordType;
 use crate::schema::wire::Uuid;
 use foldhash::fast::FixedState;
@@ -46,6 +47,8 @@ pub(super) struct Modern {
     targets: HashSet<Box<[u8]>, FixedState>,
     /// At which epoch a partition is owned (consumer groups).
     owned: HashMap<(Uuid, i32), i32, FixedState>,
+    /// Who runs a task (streams groups, where somebody asks).
+    processes: Processes,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +56,8 @@ struct Member {
     epoch: i32,
     assigned: Vec<(Uuid, i32)>,
     pending: Vec<(Uuid, i32)>,
+    tasks: Vec<Task>,
+    process: Option<Box<[u8]>>,
 }
 
 /// What a record of a modern group is about.
@@ -202,6 +207,7 @@ impl Modern {
             members: HashMap::default(),
             targets: HashSet::default(),
             owned: HashMap::default(),
+            processes: Processes::default(),
         }
     }
 
@@ -231,9 +237,12 @@ impl Modern {
             (Part::Member, Body::Tombstone) => self.remove_member(line, member, refuse),
             (Part::Member, _) => {
                 // Its assignment is as it was, but it gives it up and takes it again.
-                let as_it_was = self.members.remove(member).unwrap_or_default();
-                self.release(&as_it_was);
-                self.take(line, member, as_it_was, refuse);
+                let mut again = self.members.remove(member).unwrap_or_default();
+                self.release(&again, refuse);
+                if let Body::Process(process) = body {
+                    again.process = Some(process.clone());
+                }
+                self.take(line, member, again, refuse);
             }
             (Part::Current, body) => self.current(line, member, body, refuse),
         }
@@ -251,22 +260,29 @@ impl Modern {
         } else if self.targets.contains(id) {
             refuse(Reason::TargetLeft);
         }
-        self.release(&member);
+        self.release(&member, refuse);
     }
 
     fn current(&mut self, line: Line, id: &[u8], body: &Body, refuse: &mut impl FnMut(Reason)) {
         let before = self.members.remove(id);
         match &before {
-            Some(before) => self.release(before),
+            Some(before) => self.release(before, refuse),
             None if forgives(line, self.kind) => {}
             None => refuse(Reason::NoMember),
         }
+        if before.is_none() && *body == Body::Tombstone {
+            return;
+        }
+        let process = before.and_then(|before| before.process);
         let after = match body {
-            Body::Current { epoch, assigned, pending } => {
-                Member { epoch: *epoch, assigned: assigned.clone(), pending: pending.clone() }
-            }
-            _ if before.is_none() => return,
-            _ => Member { epoch: -1, ..Member::default() },
+            Body::Current { epoch, assigned, pending, tasks } => Member {
+                epoch: *epoch,
+                assigned: assigned.clone(),
+                pending: pending.clone(),
+                tasks: tasks.clone(),
+                process,
+            },
+            _ => Member { epoch: -1, process, ..Member::default() },
         };
         self.take(line, id, after, refuse);
     }
@@ -279,15 +295,21 @@ impl Modern {
             let Some(owned_at) = taken.filter(|at| !line.takes_at_greater_epoch() || *at >= epoch) else { continue };
             refuse(Reason::OwnedTwice { topic: topic.0, partition, epoch, owned_at });
         }
+        if self.processes.take(member.process.as_deref(), &member.tasks).is_err() {
+            refuse(Reason::TaskOwner);
+        }
         self.members.insert(id.into(), member);
     }
 
     /// A partition that another has taken meanwhile stays with it.
-    fn release(&mut self, member: &Member) {
+    fn release(&mut self, member: &Member, refuse: &mut impl FnMut(Reason)) {
         for key in member.assigned.iter().chain(&member.pending) {
             if self.owned.get(key) == Some(&member.epoch) {
                 self.owned.remove(key);
             }
+        }
+        if self.processes.release(member.process.as_deref(), &member.tasks).is_err() {
+            refuse(Reason::TaskOwner);
         }
     }
 }

@@ -364,14 +364,13 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
 /// What to add to offsets of a batch that is lost: where its own cannot be right, they are taken to begin where they can.
 fn believable_shift(incident: &Incident, batch: &Batch<'_>) -> i64 {
     let header = batch.header();
-    match (incident.first, incident.last) {
-        (Some(first), last)
-            if incident.outcome == Outcome::Lost
-                && header.magic >= 2
-                && (header.base_offset < first || last.is_some_and(|last| header.base_offset > last)) =>
-        {
-            first.wrapping_sub(header.base_offset)
-        }
-        _ => 0,
-    }
+    let Some(first) = incident.first.filter(|_| incident.outcome == Outcome::Lost && header.magic >= 2) else {
+        return 0;
+    };
+    let fits = match incident.last {
+        Some(last) => (first..=last).contains(&header.base_offset),
+        // Nobody knows how far it went, for its own word is not believed.
+        None => header.base_offset == first,
+    };
+    if fits { 0 } else { first.wrapping_sub(header.base_offset) }
 }

@@ -671,6 +671,57 @@ fn deleted_files_fill_what_damage_took_and_bring_nothing_back() {
 }
 
 #[test]
+fn two_damaged_copies_make_one_whole() {
+    for whole in [Hull::of(2, Codec::Snappy), Hull::of(1, Codec::Gzip), Hull::of(0, Codec::None)] {
+        let dir = tempfile::tempdir().unwrap();
+        let hurt = |name: &str, victims: [usize; 3]| {
+            let mut hull = whole.clone();
+            let damages = [Damage::Noise, Damage::TwoBytes, Damage::Zeros];
+            damages.into_iter().zip(victims).for_each(|(damage, victim)| damage.hurt(&mut hull, victim));
+            hull.write(&dir.path().join(name))
+        };
+        let (ours, theirs) = (hurt("a", [2, 9, 14]), hurt("b", [1, 5, 15]));
+        let salvaged = salvage(&dir.path().join("new"), &["--also", &theirs.display().to_string()], &[&ours]);
+        assert_eq!(salvaged.outcomes(), ["filled"; 3], "{}: {:#?}", whole.name(), salvaged.lines);
+        assert!(salvaged.batches(0) == whole.bytes, "{}", whole.name());
+        assert_eq!(salvaged.the("copy")["damagedStretches"], 3);
+        // What is lost in both is lost.
+        let theirs = hurt("c", [2, 5, 15]);
+        let salvaged = salvage(&dir.path().join("newer"), &["--also", &theirs.display().to_string()], &[&ours]);
+        assert_eq!(salvaged.outcomes(), ["lost", "filled", "filled"], "{}", whole.name());
+        let mut expected = whole.bytes.clone();
+        expected.remove(2);
+        assert!(salvaged.batches(0) == expected, "{}", whole.name());
+    }
+}
+
+#[test]
+fn a_batch_beyond_the_limit_is_copied_unseen() {
+    let whole = Hull::of(2, Codec::Zstd);
+    let dir = tempfile::tempdir().unwrap();
+    let folder = whole.write(&dir.path().join("log"));
+    let salvaged = salvage(&dir.path().join("new"), &["--max-inflated", "150"], &[&folder]);
+    assert_eq!(salvaged.code, 3);
+    assert!(salvaged.outcomes().iter().all(|outcome| *outcome == "copied") && !salvaged.outcomes().is_empty());
+    assert!(salvaged.batches(0) == whole.bytes);
+}
+
+#[test]
+fn an_offset_that_nothing_vouches_for_does_not_become_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut whole = Hull::of(2, Codec::None);
+    let last = whole.bytes.len() - 1;
+    Damage::TwoBytes.hurt(&mut whole, last);
+    whole.bytes[last][4] ^= 0x40;
+    let folder = whole.write(&dir.path().join("log"));
+    let salvaged = salvage(&dir.path().join("new"), &[], &[&folder]);
+    assert_eq!(salvaged.the("summary")["endOffset"], whole.batches[last].base_offset);
+    assert_eq!(salvaged.the("stretch")["lastOffset"], Value::Null);
+    let lost = salvaged.of_kind("lost-key");
+    assert!(lost.iter().all(|line| line["offset"].as_i64() < Some(whole.batches[last].last_offset + 1)), "{lost:#?}");
+}
+
+#[test]
 fn replicas_of_a_real_cluster() {
     let Some(golden) = golden() else { return };
     let broker = |scenario: &str, number: i32| golden.join(format!("replicas/{scenario}/log/broker-{number}"));

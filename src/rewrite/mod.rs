@@ -5,9 +5,13 @@
 //! anything is printed.
 
 pub mod apply;
+mod bounds;
 pub mod epochs;
 pub mod guard;
+pub mod hanging;
 pub mod interrupt;
+mod lineage;
+pub mod look;
 pub mod mend;
 pub mod order;
 pub mod out;

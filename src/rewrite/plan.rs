@@ -11,6 +11,9 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+/// So many bytes of a file stay in memory behind the place that is read.
+const HELD: u64 = 4 << 20;
+
 /// The number of a file among [`Sources`].
 pub type SourceId = u32;
 
@@ -234,12 +237,17 @@ impl Reader {
         let changed = || at_path(segment.path(), io::Error::other("it changed while it was read"));
         if piece.edit.is_none() {
             let mut batches = 0;
+            let mut held_from = piece.from;
             for batch in frames(segment.bytes(), piece.from, piece.to) {
-                // The file's pages need not stay: it is read from front to back.
                 each(&batch)?;
                 batches += 1;
+                // The file is read from front to back: its pages need not stay in memory.
+                if batch.position() - held_from > HELD {
+                    segment.release(held_from as usize..batch.position() as usize);
+                    held_from = batch.position();
+                }
             }
-            segment.release(piece.from as usize..piece.to as usize);
+            segment.release(held_from as usize..piece.to as usize);
             return if batches == piece.batches { Ok(()) } else { Err(changed()) };
         }
         let old = segment.bytes().get(piece.from as usize..piece.to as usize).ok_or_else(changed)?;

@@ -4,20 +4,18 @@
 
 use super::apply::PartitionPlan;
 use super::guard::guard;
+use super::hanging::{Hanging, LostMarker};
 use super::interrupt::Interrupt;
 use super::order::order;
 use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames};
 use super::report::{Incident, Outcome};
 use super::survey::{Last, Surveyor, Wishes};
 use super::union::{Joined, Log, Take, Union};
-use crate::log::{Batch, Control, Inflater};
-use crate::model::losses::{Ended, Losses, LostAt, LostKey, LostRecord};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::log::{Batch, Inflater};
+use crate::model::losses::{Losses, LostAt, LostKey, LostRecord};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
-
-/// Of a lost marker, so many keys that hang on it are named.
-const MOST_HANGING: usize = 10_000;
 
 /// A segment file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,26 +52,6 @@ pub struct Manner {
     pub max_inflated: usize,
 }
 
-/// An end of a transaction that is lost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LostMarker {
-    /// Where the marker stood.
-    pub incident: usize,
-    /// The producer it named.
-    pub producer_id: i64,
-    /// Its epoch.
-    pub producer_epoch: i16,
-    /// The marker's offset.
-    pub offset: i64,
-    /// Whether it was COMMIT, as far as its bytes tell.
-    pub was_commit: Option<bool>,
-    /// Keys whose commits wait for it, the first so many.
-    pub hanging: Vec<Vec<u8>>,
-    /// The producer's next marker, which ends their transaction in place of the lost one: its offset, and whether it is
-    /// COMMIT. None: the transaction stays open.
-    pub ended_by: Option<(i64, bool)>,
-}
-
 /// What joining another copy showed, and whose it is.
 #[derive(Debug)]
 pub struct JoinedFrom {
@@ -83,6 +61,8 @@ pub struct JoinedFrom {
     pub joined: Joined,
     /// Records that were left out again, because they would have come back from the dead.
     pub guarded: u64,
+    /// Damaged stretches of the copy itself.
+    pub damaged: u64,
 }
 
 /// A salvaged partition, on paper.
@@ -129,10 +109,11 @@ pub fn survey(
     for (number, files) in wreck.replicas.iter().enumerate() {
         let role = Role::Replica(number as u32);
         let mut replica = read(&mut sources, files, role, &mut |_| {})?;
+        let damaged = damaged(&replica);
         let mut union = Union::new(&mut sources, manner.max_inflated, interrupt);
         let found = union.replica(&mut log, &mut replica)?;
         let guarded = guard(&mut log, &replica, role, &mut sources, manner.max_inflated, interrupt)?;
-        joined.push(JoinedFrom { role, joined: found, guarded });
+        joined.push(JoinedFrom { role, joined: found, guarded, damaged });
     }
     // The newest first: what replaced what stands in it. Each file is a log of its own, for they overlap.
     for file in wreck.leftovers.iter().rev() {
@@ -149,9 +130,13 @@ pub fn survey(
             Take::Everything => 0,
             _ => guard(&mut log, &leftover, Role::Leftover, &mut sources, manner.max_inflated, interrupt)?,
         };
-        joined.push(JoinedFrom { role: Role::Leftover, joined: found, guarded });
+        joined.push(JoinedFrom { role: Role::Leftover, joined: found, guarded, damaged: damaged(&leftover) });
     }
     Ok(Salvage { sources, log, joined, rolls, max_inflated: manner.max_inflated, ..Salvage::default() })
+}
+
+fn damaged(log: &Log) -> u64 {
+    log.incidents.iter().filter(|incident| incident.outcome.is_damage()).count() as u64
 }
 
 fn read_log(
@@ -213,7 +198,7 @@ impl Salvage {
             let segment = self.sources.open(part.piece.source)?;
             for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
                 let mut single = part.clone();
-                let look = super::survey::look(&batch, &mut inflater);
+                let look = super::look::look(&batch, &mut inflater);
                 single.piece.from = batch.position();
                 single.piece.to = batch.position() + batch.len();
                 single.piece.batches = 1;
@@ -379,102 +364,13 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
 /// What to add to offsets of a batch that is lost: where its own cannot be right, they are taken to begin where they can.
 fn believable_shift(incident: &Incident, batch: &Batch<'_>) -> i64 {
     let header = batch.header();
-    match (incident.first, incident.last) {
-        (Some(first), last)
-            if incident.outcome == Outcome::Lost
-                && header.magic >= 2
-                && (header.base_offset < first || last.is_some_and(|last| header.base_offset > last)) =>
-        {
-            first.wrapping_sub(header.base_offset)
-        }
-        _ => 0,
-    }
-}
-
-/// Transactions whose end is lost, and what hangs on it.
-#[derive(Debug, Default)]
-struct Hanging {
-    markers: Vec<LostMarker>,
-    /// By producer, its lost markers that are not settled yet, by place in `markers`.
-    of_producer: HashMap<i64, Vec<usize>>,
-    /// By producer, keys of commits whose transaction has not ended.
-    waiting: HashMap<i64, Vec<(i64, Vec<u8>)>>,
-}
-
-impl Hanging {
-    fn is_empty(&self) -> bool {
-        self.markers.is_empty()
-    }
-
-    fn lost(&mut self, number: usize, incident: &Incident, batch: &Batch<'_>, inflater: &mut Inflater) {
-        let header = batch.header();
-        let was_commit = batch.records(inflater).by_ref().flatten().find_map(|record| match Control::parse(&record) {
-            Ok(Control::Commit(_)) => Some(true),
-            Ok(Control::Abort(_)) => Some(false),
-            _ => None,
-        });
-        self.of_producer.entry(header.producer_id).or_default().push(self.markers.len());
-        self.markers.push(LostMarker {
-            incident: number,
-            producer_id: header.producer_id,
-            producer_epoch: header.producer_epoch,
-            offset: incident.first.unwrap_or(header.base_offset),
-            was_commit,
-            hanging: Vec::new(),
-            ended_by: None,
-        });
-    }
-
-    /// Shows a batch of the new log.
-    fn batch(&mut self, batch: &Batch<'_>, inflater: &mut Inflater) {
-        let header = batch.header();
-        if !self.of_producer.contains_key(&header.producer_id) {
-            return;
-        }
-        self.pass(header.producer_id, header.base_offset);
-        if !header.control {
-            let waiting = self.waiting.entry(header.producer_id).or_default();
-            for record in batch.records(inflater).by_ref().flatten() {
-                if let Some(key) = record.key.filter(|_| header.transactional && waiting.len() < MOST_HANGING) {
-                    waiting.push((record.offset, key.to_vec()));
-                }
-            }
-            return;
-        }
-        let ended = batch.records(inflater).by_ref().flatten().find_map(|record| match Control::parse(&record) {
-            Ok(Control::Commit(_)) => Some(Ended::Committed),
-            Ok(Control::Abort(_)) => Some(Ended::Aborted),
-            _ => None,
-        });
-        let Some(ended) = ended else { return };
-        self.waiting.remove(&header.producer_id);
-        for place in self.of_producer.get(&header.producer_id).into_iter().flatten() {
-            if let Some(marker) = self.markers.get_mut(*place)
-                && !marker.hanging.is_empty()
-                && marker.ended_by.is_none()
-            {
-                marker.ended_by = Some((header.base_offset, ended == Ended::Committed));
-            }
-        }
-    }
-
-    /// What waits when the place of a lost marker is passed hangs on it.
-    fn pass(&mut self, producer_id: i64, offset: i64) {
-        let waiting = self.waiting.get(&producer_id);
-        for place in self.of_producer.get(&producer_id).into_iter().flatten() {
-            let Some(marker) = self.markers.get_mut(*place) else { continue };
-            if marker.offset < offset && marker.hanging.is_empty() && marker.ended_by.is_none() {
-                let before = waiting.into_iter().flatten().filter(|(at, _)| *at < marker.offset);
-                marker.hanging = before.map(|(_, key)| key.clone()).collect();
-                marker.hanging.sort();
-                marker.hanging.dedup();
-            }
-        }
-    }
-
-    fn finish(mut self) -> Vec<LostMarker> {
-        let producers: Vec<i64> = self.of_producer.keys().copied().collect();
-        producers.into_iter().for_each(|producer| self.pass(producer, i64::MAX));
-        self.markers
-    }
+    let Some(first) = incident.first.filter(|_| incident.outcome == Outcome::Lost && header.magic >= 2) else {
+        return 0;
+    };
+    let fits = match incident.last {
+        Some(last) => (first..=last).contains(&header.base_offset),
+        // Nobody knows how far it went, for its own word is not believed.
+        None => header.base_offset == first,
+    };
+    if fits { 0 } else { first.wrapping_sub(header.base_offset) }
 }

@@ -5,10 +5,12 @@
 //! know: how a copy was read; all come in order (see [`super::order`]).
 
 use super::interrupt::Interrupt;
+use super::lineage::{Divergence, divergence, holes_between, overlapping, overlaps};
+use super::look::look;
 use super::order::incident_of;
 use super::plan::{Piece, SourceId, Sources, Thin, frames, push};
 use super::report::{Conflict, Content, Incident, Outcome};
-use super::survey::{Entry, Part, Survey, look};
+use super::survey::{Entry, Part, Survey};
 use crate::log::{Batch, Inflater, Segment};
 use std::collections::BTreeMap;
 use std::io;
@@ -450,62 +452,6 @@ fn put_together(parts: &mut Vec<Part>) {
         }
     }
     *parts = out;
-}
-
-/// Where two logs part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Divergence {
-    offset: i64,
-    theirs_win: bool,
-}
-
-/// The first offset at which both logs have batches of different leader epochs.
-fn divergence(ours: &[Part], theirs: &[Part]) -> Option<Divergence> {
-    overlaps(ours, theirs).find_map(|(a, b)| {
-        let (ours, theirs) = (a.piece.epoch, b.piece.epoch);
-        let differ = ours >= 0 && theirs >= 0 && ours != theirs;
-        differ.then(|| Divergence { offset: a.piece.first.max(b.piece.first), theirs_win: theirs > ours })
-    })
-}
-
-/// Parts of two logs that share offsets, pair by pair, ascending.
-fn overlaps<'p>(ours: &'p [Part], theirs: &'p [Part]) -> impl Iterator<Item = (&'p Part, &'p Part)> {
-    let (mut i, mut j) = (0, 0);
-    std::iter::from_fn(move || {
-        loop {
-            let (a, b) = (ours.get(i)?, theirs.get(j)?);
-            if a.piece.last < b.piece.last {
-                i += 1
-            } else {
-                j += 1
-            }
-            if a.piece.first.max(b.piece.first) <= a.piece.last.min(b.piece.last) {
-                return Some((a, b));
-            }
-        }
-    })
-}
-
-fn overlapping(parts: &[Part], (first, last): (i64, i64)) -> impl Iterator<Item = &Part> {
-    let from = parts.partition_point(|part| part.piece.last < first);
-    parts.get(from..).unwrap_or_default().iter().take_while(move |part| part.piece.first <= last)
-}
-
-/// The offsets between parts. Within a part compaction left gaps too, which nothing can be put into without taking it
-/// apart; so that only what lies between is offered.
-fn holes_between(parts: &[Part], start: i64, end: i64) -> Vec<(i64, i64)> {
-    let mut out = Vec::new();
-    let mut from = start;
-    for part in parts {
-        if part.piece.first > from {
-            out.push((from, part.piece.first - 1));
-        }
-        from = part.piece.last.saturating_add(1);
-    }
-    if end > from {
-        out.push((from, end - 1));
-    }
-    out
 }
 
 /// Says of an incident that its range was filled, or what of it was.

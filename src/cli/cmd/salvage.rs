@@ -9,6 +9,7 @@ use crate::cli::render::salvage_text;
 use crate::cli::talk::Context;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::dir::{OtherKind, PartitionDir, PartitionName};
+use crate::log::{DEFAULT_MAX_INFLATED, checkpoint};
 use crate::model::load::log_start;
 use crate::model::preflight::{Coordinator, Verdict, preflight};
 use crate::model::rules::Release;
@@ -53,7 +54,9 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
         _ => None,
     };
     let mut report = Report::new(args.format, out.as_ref())?;
-    context.begin(partitions.iter().map(Partition::bytes).sum());
+    let bytes: u64 = partitions.iter().map(Partition::bytes).sum();
+    // Read once, and once more to write it.
+    context.begin(if out.is_some() { bytes * 2 } else { bytes });
     let mut work = Work { args, interrupt, replicas, context, before: 0 };
     let mut outcome = Outcome::Clean;
     for partition in &partitions {
@@ -148,6 +151,7 @@ impl Work<'_> {
             (Some(out), _) => {
                 let (written, judged) = self.write(partition, &mut salvage, out, number)?;
                 (done, verdict) = (Some(written), Some(judged));
+                self.before += partition.bytes();
             }
             (None, Some(broker)) => {
                 // Once, on the old files: what shows only when something is taken out, shows only when it is done.
@@ -176,6 +180,11 @@ impl Work<'_> {
         number: i32,
     ) -> Result<(Done, Verdict)> {
         let metadata = self.metadata(partition, number)?;
+        if metadata.as_ref().is_some_and(|bytes| checkpoint::topic_id(bytes).is_none()) {
+            self.context.note(&format!(
+                "partition {number}: partition.metadata names no topic id that makes sense; it is carried over as it is"
+            ));
+        }
         if metadata.is_none() {
             self.context.note(&format!(
                 "partition {number}: no partition.metadata, by which a broker knows the topic's id: it takes the new folder \
@@ -192,7 +201,11 @@ impl Work<'_> {
             let to = out.partition(number)?;
             let folder = to.path().to_owned();
             let max_inflated = self.manner().max_inflated;
-            let done = apply::write(&plan, &mut salvage.sources, to, max_inflated, &self.interrupt, &mut |_| {})?;
+            let mut at = self.before;
+            let done = apply::write(&plan, &mut salvage.sources, to, max_inflated, &self.interrupt, &mut |bytes| {
+                at += bytes;
+                self.context.at(at);
+            })?;
             let paths: Vec<_> = done.segments.iter().map(|segment| segment.path.clone()).collect();
             let verdict = self.judge(&paths, broker)?;
             if verdict.loads() || self.args.drop_unloadable.is_none() {

@@ -8,10 +8,11 @@ use crate::log::dir::OFFSETS_TOPIC;
 use crate::model::losses::{Fallback, Kept, LostKey};
 use crate::model::preflight::Verdict;
 use crate::rewrite::apply::Done;
+use crate::rewrite::hanging::LostMarker;
 use crate::rewrite::mend::Change;
 use crate::rewrite::plan::{Role, SourceId};
 use crate::rewrite::report::{Conflict, Content, Incident, Outcome};
-use crate::rewrite::salvage::{LostMarker, Salvage};
+use crate::rewrite::salvage::{JoinedFrom, Salvage};
 use crate::schema::Key;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -50,11 +51,12 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
         each(&told.marker(marker))?;
     }
     for from in &salvage.joined {
+        each(&told.copy(from))?;
         if let Some((offset, theirs_win)) = from.joined.diverged {
             each(&json!({
                 "partition": told.partition,
                 "kind": "diverged",
-                "copy": whose(from.role),
+                "path": told.copy_path(from.role),
                 "offset": offset,
                 "taken": if theirs_win { "theirs" } else { "ours" },
             }))?;
@@ -66,17 +68,30 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
     each(&told.summary())
 }
 
-fn whose(role: Role) -> Value {
-    match role {
-        Role::Own => json!("own"),
-        Role::Leftover => json!("leftover"),
-        Role::Replica(number) => json!(format!("replica {}", number + 1)),
-    }
-}
-
 impl Told<'_> {
     fn path_of(&self, source: SourceId) -> String {
         self.salvage.sources.get(source).map_or(String::new(), |source| source.path.display().to_string())
+    }
+
+    /// Where another copy is.
+    pub fn copy_path(&self, role: Role) -> String {
+        let source = self.salvage.sources.all().iter().find(|source| source.role == role);
+        let folder = source.and_then(|source| source.path.parent());
+        folder.map_or(String::new(), |folder| folder.display().to_string())
+    }
+
+    fn copy(&self, from: &JoinedFrom) -> Value {
+        let added = from.joined.added.iter().map(|(first, last)| json!({"firstOffset": first, "lastOffset": last}));
+        json!({
+            "partition": self.partition,
+            "kind": "copy",
+            "path": self.copy_path(from.role),
+            "role": if from.role == Role::Leftover { "leftover" } else { "replica" },
+            "damagedStretches": from.damaged,
+            "added": added.collect::<Value>(),
+            "leftOutAgain": from.guarded,
+            "conflicts": from.joined.conflicts_in_all,
+        })
     }
 
     /// Where a stretch of a file is: its name, and the path where it is not the log's own.

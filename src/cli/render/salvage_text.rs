@@ -25,9 +25,12 @@ pub fn write(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     }
     for from in &salvage.joined {
         let whose = match from.role {
-            Role::Replica(number) => format!("replica {}", number + 1),
-            _ => "leftover file".to_owned(),
+            Role::Leftover => format!("a leftover file in {}", told.copy_path(from.role)),
+            _ => told.copy_path(from.role),
         };
+        if from.damaged > 0 {
+            writeln!(to, "  {whose} is damaged too: {}", counted(from.damaged, "damaged stretch"))?;
+        }
         for (first, last) in &from.joined.added {
             writeln!(to, "  offsets {first} to {last} added from {whose}")?;
         }

@@ -16,6 +16,7 @@ mod frame;
 mod gzip;
 pub mod headers;
 pub mod index;
+mod inside;
 pub mod inventory;
 mod legacy;
 pub mod log_dir;

@@ -6,6 +6,7 @@
 use super::batch::{Batch, CRC_FROM, HEADER_LENGTH, MAGIC_AT, PREFIX_LENGTH};
 use super::codec::Codec;
 use super::frame::{Shape, shape, sound, zeros};
+use super::inside::RecordWalk;
 use crate::fault::FaultKind;
 
 /// Fewer zeros than this could be the start of a sound batch: base offset 0 and a short length.
@@ -125,7 +126,16 @@ impl Resync {
     /// A head by magic and length only. The CRC decides, or that a batch (or the end) follows.
     fn loose(&mut self, bytes: &[u8], at: usize, length: usize, offsets: Offsets) -> Decision {
         let end = at + length;
-        if self.check_crc(bytes, at, length).is_ok() || end == bytes.len() || sound(bytes, end) > 0 {
+        if self.check_crc(bytes, at, length).is_ok() {
+            return Decision::Batch(length);
+        }
+        if let Some(magic @ (0 | 1)) = bytes.get(at + MAGIC_AT)
+            && let Some(Found::End(end)) = self.declared_end(bytes, at, offsets)
+        {
+            // A batch of magic 2 to the last byte, but for the magic itself.
+            return whole_batch(at, end, FaultKind::BadMagic(*magic as i8));
+        }
+        if end == bytes.len() || sound(bytes, end) > 0 {
             return Decision::Batch(length);
         }
         self.hole(bytes, at, offsets, FaultKind::NotABatch, FaultKind::NotABatch)
@@ -144,6 +154,7 @@ impl Resync {
     fn search(&mut self, bytes: &[u8], at: usize, offsets: Offsets, limit: usize) -> Found {
         let limit = limit.min(bytes.len());
         let mut own = OwnEnd::new(bytes, at);
+        let mut records = RecordWalk::new(bytes, at);
         let own_end_matters = is_head_but_for_length(bytes.get(at..).unwrap_or_default());
         if let Some(found) = self.declared_end(bytes, at, offsets) {
             return found;
@@ -167,18 +178,20 @@ impl Resync {
             }
             let replaceable = match best {
                 None => true,
-                Some((_, strength)) => strength == Strength::Alone,
+                Some((_, strength)) => strength == Strength::Loose,
             };
             if !replaceable {
                 continue;
             }
             match (self.strength(bytes, place, offsets), best) {
-                (Strength::None, _) | (Strength::Alone, Some(_)) => {}
+                (Strength::None, _) | (Strength::Loose, Some(_)) => {}
                 (Strength::Long, None) if !own_end_matters => return Found::Candidate(place),
-                // What stood alone is believed if the log can go on behind it; else it stood inside a value.
-                (strength, Some((alone, _))) => {
-                    if follows(bytes, alone, place) {
-                        return Found::Candidate(alone);
+                // By its lengths a record of the damaged batch reaches over it.
+                (Strength::Loose | Strength::Chained, _) if records.covers(place) => {}
+                // What leads nowhere is believed if the log can go on behind it; else it stood inside a value.
+                (strength, Some((loose, _))) => {
+                    if self.follows(bytes, loose, place) {
+                        return Found::Candidate(loose);
                     }
                     best = Some((place, strength));
                 }
@@ -239,10 +252,29 @@ impl Resync {
             (_, true) if fits && place == bytes.len() => Strength::Long,
             (1, true) if !fits && place < bytes.len() => Strength::None,
             (_, true) => Strength::Chained,
-            (2.., false) => Strength::Chained,
-            (_, false) if fits => Strength::Alone,
+            (2.., false) => Strength::Loose,
+            (_, false) if fits => Strength::Loose,
             _ => Strength::None,
         }
+    }
+
+    /// Whether the batch at `later` can stand in a log behind the good ones in a row that begin at `earlier`.
+    fn follows(&mut self, bytes: &[u8], earlier: usize, later: usize) -> bool {
+        let at = |place: usize| Batch::new(bytes.get(place..place + sound(bytes, place))?, place as u64);
+        let Some(later) = at(later) else { return false };
+        let mut place = earlier;
+        for _ in 0..LONG_CHAIN {
+            let length = sound(bytes, place);
+            if length == 0 || self.check_crc(bytes, place, length).is_err() {
+                break;
+            }
+            let above = at(place).is_none_or(|batch| batch.header().last_offset >= later.header().base_offset);
+            if above || (place + length) as u64 > later.position() {
+                return false;
+            }
+            place += length;
+        }
+        true
     }
 
     fn spend(&mut self, bytes: usize) {
@@ -259,8 +291,8 @@ impl Resync {
 enum Strength {
     /// Not at all.
     None,
-    /// Its CRC and its offsets are right, but what follows is no batch.
-    Alone,
+    /// Its CRC is right, and its offsets are or more such follow; but what follows then is no batch.
+    Loose,
     /// Its CRC is right, and another batch or the end follows.
     Chained,
     /// So many sound batches follow, or all to the end, that it needs no more proof.
@@ -282,15 +314,6 @@ fn is_chained(bytes: &[u8], at: usize) -> bool {
     match sound(bytes, at) {
         0 => false,
         length => at + length == bytes.len() || sound(bytes, at + length) > 0,
-    }
-}
-
-/// Whether the batch at `later` can stand in a log behind the one at `earlier`.
-fn follows(bytes: &[u8], earlier: usize, later: usize) -> bool {
-    let at = |place: usize| Batch::new(bytes.get(place..place + sound(bytes, place))?, place as u64);
-    match (at(earlier), at(later)) {
-        (Some(a), Some(b)) => a.position() + a.len() <= b.position() && a.header().last_offset < b.header().base_offset,
-        _ => false,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Must not know: files and folders. The scan keeps the order of the file; offsets that do not ascend are for others
 //! to judge.
 
-use super::batch::Batch;
+use super::batch::{Batch, MAGIC_AT, PREFIX_LENGTH};
 use super::frame::sound;
 use super::map::{Mapping, WINDOW, prefetch};
 use super::resync::{Decision, Offsets, Resync};
@@ -37,6 +37,23 @@ pub struct Hole {
     /// The bytes are exactly one magic 2 batch (or magic 0 or 1 message) whose CRC holds over all it covers: only the
     /// length field or the magic byte is damaged, and both can be told.
     pub is_whole_batch: bool,
+}
+
+impl Hole {
+    /// The batch that the bytes are, with its length and magic put right; `segment` is all bytes of the file. None unless
+    /// [`Hole::is_whole_batch`].
+    pub fn mended(&self, segment: &[u8]) -> Option<Vec<u8>> {
+        let start = usize::try_from(self.position).ok()?;
+        let length = usize::try_from(self.length).ok().filter(|_| self.is_whole_batch)?;
+        let mut bytes = segment.get(start..start.checked_add(length)?)?.to_vec();
+        let says = i32::try_from(length.checked_sub(PREFIX_LENGTH)?).ok()?;
+        bytes.get_mut(8..PREFIX_LENGTH)?.copy_from_slice(&says.to_be_bytes());
+        let holds = |bytes: &[u8]| Batch::new(bytes, self.position).is_some_and(|batch| batch.check_crc().is_ok());
+        if !holds(&bytes) {
+            *bytes.get_mut(MAGIC_AT)? = 2;
+        }
+        holds(&bytes).then_some(bytes)
+    }
 }
 
 /// Walks a segment in file order. Who looks at the heads of batches only pays for these only.
@@ -342,10 +359,15 @@ mod tests {
             let spans = tile(&bytes);
             assert_eq!((spans.len(), spans[3]), (ALL.len(), (starts[3], 111, "whole")), "{magic}");
         }
-        // Labelled as another magic, it is read as that.
-        bytes[starts[3] + 16] = 1;
-        let spans = tile(&bytes);
-        assert_eq!((spans.len(), spans[3]), (ALL.len(), (starts[3], 111, "bad batch")));
+        // Labelled as another magic, its CRC tells what it is.
+        for magic in [0, 1] {
+            bytes[starts[3] + 16] = magic;
+            let spans = tile(&bytes);
+            assert_eq!((spans.len(), spans[3]), (ALL.len(), (starts[3], 111, "whole")), "{magic}");
+            let hole = Spans::over(&bytes, 0, Some(0)).nth(3);
+            let Some(Span::Hole(hole)) = hole else { panic!("{hole:?}") };
+            assert_eq!(hole.mended(&bytes), Some(hex(ALL[3])));
+        }
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Lost {
         self.losses.resolve(segments, max_inflated)?;
         let mut groups: BTreeMap<Box<[u8]>, Vec<LostKey>> = BTreeMap::new();
         for key in self.losses.finish() {
-            if let (Some(group), None) = (&key.group, key.superseded_by) {
+            if let (Some(group), None, None) = (&key.group, key.superseded_by, key.aborted_by) {
                 groups.entry(group.clone()).or_default().push(key);
             }
         }

@@ -236,8 +236,12 @@ impl<'w, 'd> Walk<'w, 'd> {
             }
             _ => format!("leader epoch {epoch} stands behind {}", last.epoch),
         };
-        let finding = Finding::new(Code::EpochOrder, message).fact("previous", last.epoch);
-        self.odd_batch(segment, batch, finding);
+        let finding = Finding::new(Code::EpochOrder, message);
+        let finding = match order {
+            Order::BeforeWasOutlier => finding.fact("outlier", last.position),
+            _ => finding,
+        };
+        self.odd_batch(segment, batch, finding.fact("previous", last.epoch));
     }
 
     #[cold]
@@ -290,11 +294,23 @@ impl Visitor for Walk<'_, '_> {
     fn hole(&mut self, segment: &Segment, hole: &Hole) -> io::Result<Step> {
         // Of the last segment, what an unclean stop leaves at the end is no damage.
         let is_end = self.range.is_last && hole.position + hole.length == segment.len();
-        let torn = matches!(hole.fault, FaultKind::TornBatch { .. });
-        let normal = hole.fault == FaultKind::ZeroTail || torn && is_end;
+        // What was cut short begins with an offset that comes next, if it got as far as that; anything else is junk.
+        let begun = hole.base_offset.is_some() || hole.length < 8;
+        let torn = matches!(hole.fault, FaultKind::TornBatch { .. }) && begun;
+        let zeros = hole.fault == FaultKind::ZeroTail;
+        let normal = zeros || torn && is_end;
         self.tell_side_of_hole(hole);
+        if hole.is_whole_batch
+            && let Some(mended) = hole.mended(segment.bytes())
+            && let Some(batch) = Batch::new(&mended, hole.position)
+        {
+            self.lost.batch(&batch);
+        }
         let length = hole.length;
         let message = match &hole.fault {
+            FaultKind::ZeroTail if !self.range.is_last => {
+                format!("{length} zeros at the end of a segment that others follow: a broker's reader stops there")
+            }
             FaultKind::ZeroTail => format!("{length} zeros to the end of the file: allocated in advance"),
             fault if normal => format!("{length} bytes of a write that a stop cut short: {fault}"),
             fault if hole.is_whole_batch => format!("{fault}, but the CRC is right: nothing else is damaged"),
@@ -304,7 +320,8 @@ impl Visitor for Walk<'_, '_> {
         let mut finding = Finding::new(code, message).file(segment.name()).position(hole.position);
         finding.offset = hole.base_offset;
         if normal {
-            finding.severity = Severity::Info;
+            let followed = zeros && !self.range.is_last;
+            finding.severity = if followed { Severity::Warning } else { Severity::Info };
         }
         let last = self.row.last().map(|last| last.last_offset);
         let finding = finding.fact("length", length).fact("lastOffsetBefore", last);
@@ -323,7 +340,8 @@ impl Visitor for Walk<'_, '_> {
             self.wrong_crc(segment, *batch, fault);
             return Ok(Step::Over);
         }
-        let met = self.row.last().map_or(i64::MIN, |last| last.last_offset);
+        let first = self.range.from.saturating_sub(1);
+        let met = self.row.last().map_or(first, |last| last.last_offset.max(first));
         self.head(segment, batch, &header);
         if self.depth == Depth::Batches {
             return Ok(Step::Over);

@@ -1,0 +1,141 @@
+//! The damage matrix: every kind of damage on stretches of every exhibit, of every magic and codec.
+//!
+//! Of each cell it is asked that the spans tile the file, that every untouched batch is still there byte for byte, that
+//! nothing else is taken for a sound batch, that `verify` says something of the right severity at the right place, and
+//! that it names the groups whose latest record is lost: those that follow from the sound log.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+#[path = "common/build.rs"]
+mod build;
+mod common;
+#[path = "damage/kinds.rs"]
+mod kinds;
+#[path = "damage/laws.rs"]
+mod laws;
+#[path = "damage/sample.rs"]
+mod sample;
+
+use laws::{Cell, Folder, is_sound};
+use sample::Sample;
+use std::collections::BTreeMap;
+
+/// What went wrong, and how many cells there were of each kind.
+#[derive(Default)]
+struct Tally {
+    cells: BTreeMap<String, usize>,
+    wrong: Vec<String>,
+}
+
+impl Tally {
+    fn check(&mut self, folder: &Folder, cell: &Cell<'_>) {
+        *self.cells.entry(cell.kind.clone()).or_default() += 1;
+        let Cell { kind, sample, hurt, .. } = cell;
+        let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cell.check(folder)));
+        let outcome = checked.unwrap_or_else(|_| Err("a panic".into()));
+        if let Err(why) = outcome {
+            let target = sample.range(sample.target);
+            self.wrong.push(format!("{kind} at {hurt:?} (target {target:?}) of {}: {why}", sample.name));
+        }
+    }
+
+    fn join(&mut self, other: Tally) {
+        other.cells.into_iter().for_each(|(kind, count)| *self.cells.entry(kind).or_default() += count);
+        self.wrong.extend(other.wrong);
+    }
+
+    fn finish(self, what: &str) {
+        let total: usize = self.cells.values().sum();
+        for (kind, count) in &self.cells {
+            println!("{count:7} {kind}");
+        }
+        println!("{total:7} cells of {} kinds: {what}", self.cells.len());
+        let mut by_kind = BTreeMap::<&str, Vec<&String>>::new();
+        for wrong in &self.wrong {
+            by_kind.entry(wrong.split(" at ").next().unwrap()).or_default().push(wrong);
+        }
+        for (kind, wrong) in &by_kind {
+            println!("WRONG {} of {kind}", wrong.len());
+            wrong.iter().take(3).for_each(|it| println!("  {it}"));
+        }
+        assert!(self.wrong.is_empty(), "{} cells are wrong", self.wrong.len());
+    }
+}
+
+/// Does something with every sample, on two threads.
+fn each(samples: &[Sample], check: impl Fn(&Sample, &Folder, &mut Tally) + Sync) -> Tally {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        let (folder, mut tally) = (Folder::new(), Tally::default());
+        while let Some(sample) = samples.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+            check(sample, &folder, &mut tally);
+        }
+        tally
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let mut tally = work();
+        tally.join(other.join().unwrap());
+        tally
+    })
+}
+
+fn classes(samples: &[Sample]) -> String {
+    let mut classes = BTreeMap::<String, usize>::new();
+    samples.iter().for_each(|sample| *classes.entry(sample.target().class()).or_default() += 1);
+    classes.iter().map(|(class, count)| format!("{count} {class}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Does every kind of damage to every sample.
+fn damage(samples: &[Sample]) -> Tally {
+    each(samples, |sample, folder, tally| {
+        let mut wrong = Vec::new();
+        let mut check = |mut cell: Cell<'_>| {
+            cell.may_invent = exempt(&cell);
+            tally.check(folder, &cell);
+        };
+        kinds::heads(sample, &mut check);
+        kinds::records(sample, &mut check);
+        kinds::bodies(sample, &mut check);
+        kinds::cuts(sample, &mut check);
+        kinds::runs(sample, &mut check);
+        kinds::shifts(sample, &mut check);
+        kinds::moves(sample, &mut check);
+        kinds::sealed(sample, &mut check);
+        kinds::short_bodies(sample, &mut check, &mut wrong);
+        kinds::one_record(sample, &mut check, &mut wrong);
+        tally.wrong.extend(wrong);
+    })
+}
+
+#[test]
+fn stretches_of_exhibits() {
+    let folder = Folder::new();
+    let samples = sample::windows(&|sample| is_sound(&folder, sample));
+    println!("{} stretches: {}", samples.len(), classes(&samples));
+    damage(&samples).finish("stretches of exhibits");
+}
+
+#[test]
+fn crafted_logs() {
+    let samples = sample::crafted();
+    println!("{} stretches: {}", samples.len(), classes(&samples));
+    damage(&samples).finish("crafted logs");
+}
+
+/// Where nothing can tell a batch inside a value from one that stands in the log: the head around it is destroyed or
+/// bytes are missing or too many, so that neither its CRC nor its length leads to its end, and what it holds fits into
+/// the log there, by its offsets; and what it holds is compressed, or it is no record's length that reaches over it, or
+/// it is sixteen batches in a row, which a scan believes.
+fn exempt(cell: &Cell<'_>) -> bool {
+    let Some(nested) = &cell.sample.nested else { return false };
+    let shifted = ["cut inside", "run of", "put into", "taken out"].iter().any(|kind| cell.kind.contains(kind));
+    let head_gone = ["head", "over the start", "over three", "a stretch"].iter().any(|kind| cell.kind.contains(kind));
+    shifted && (nested.compressed || nested.count >= 16 || head_gone && nested.fits)
+}
+
+#[test]
+fn batches_inside_values() {
+    let samples = sample::nested();
+    damage(&samples).finish("batches inside values");
+}

@@ -7,7 +7,6 @@ use crate::cli::input::{self, Partition};
 use crate::cli::render::salvage::{Told, objects};
 use crate::cli::render::salvage_text;
 use crate::cli::talk::Context;
-use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::dir::{OtherKind, PartitionDir, PartitionName};
 use crate::log::{DEFAULT_MAX_INFLATED, checkpoint};
 use crate::model::load::log_start;

@@ -26,7 +26,8 @@ pub enum Reading {
     /// What no writer could have meant is a fault.
     Strict,
     /// As a broker's own reader does: any length below zero is null; tagged fields may stand in any order, and one that
-    /// it knows is read without regard to the size in front of it; a string may have 32767 bytes.
+    /// it knows is read without regard to the size in front of it; a string may have 32767 bytes; bits of a varint beyond
+    /// the 32nd are dropped.
     AsBroker {
         /// Its release knows the tags below this one: any other is passed over by its size.
         known_tags: u32,
@@ -200,7 +201,13 @@ fn length(
     plain: fn(&mut Cursor<'_>) -> Result<i64, Fault>,
 ) -> Result<Option<usize>, Fault> {
     let start = cursor.clone();
-    let n = if layout.flexible { i64::from(cursor.uvarint()?) - 1 } else { plain(cursor)? };
+    let n = if !layout.flexible {
+        plain(cursor)?
+    } else if layout.reading == Reading::Strict {
+        i64::from(cursor.uvarint()?) - 1
+    } else {
+        i64::from((cursor.uvarint_of_low_bits()? as i32).wrapping_sub(1))
+    };
     match usize::try_from(n) {
         Ok(n) if n <= cursor.remaining() => Ok(Some(n)),
         Ok(n) => {
@@ -548,17 +555,13 @@ pub fn decode_tags<'a>(
     layout: Layout,
     mut known: impl FnMut(u32, &mut Cursor<'a>) -> Result<bool, Fault>,
 ) -> Result<UnknownTags<'a>, Fault> {
+    if let Reading::AsBroker { known_tags } = layout.reading {
+        return decode_tags_as_broker(cursor, known_tags, known);
+    }
     let mut unknown = UnknownTags::default();
     let mut last = None;
     for _ in 0..cursor.uvarint()? {
         let tag = cursor.uvarint()?;
-        if let Reading::AsBroker { known_tags } = layout.reading {
-            let size = cursor.uvarint()? as usize;
-            if tag >= known_tags || !known(tag, cursor)? {
-                unknown.push(tag, cursor.take(size)?);
-            }
-            continue;
-        }
         if last.replace(tag).is_some_and(|last| last >= tag) {
             return Err(cursor.fault(FaultKind::TagOrder(tag)));
         }
@@ -593,6 +596,23 @@ pub fn skip_tags<'a>(rest: &'a [u8], known: impl Fn(u32, &'a [u8]) -> Option<boo
         rest = behind;
     }
     Some(rest)
+}
+
+/// As [`decode_tags`] in [`Reading::AsBroker`]. Numbers are signed there: fewer than no fields are none.
+fn decode_tags_as_broker<'a>(
+    cursor: &mut Cursor<'a>,
+    known_tags: u32,
+    mut known: impl FnMut(u32, &mut Cursor<'a>) -> Result<bool, Fault>,
+) -> Result<UnknownTags<'a>, Fault> {
+    let mut unknown = UnknownTags::default();
+    for _ in 0..cursor.uvarint_of_low_bits()? as i32 {
+        let tag = cursor.uvarint_of_low_bits()?;
+        let size = cursor.uvarint_of_low_bits()? as usize;
+        if tag >= known_tags || !known(tag, cursor)? {
+            unknown.push(tag, cursor.take(size)?);
+        }
+    }
+    Ok(unknown)
 }
 
 /// Writes the tagged fields at the end of a flexible struct, ascending by tag.

@@ -190,13 +190,15 @@ fn cause(lines: &str, partition: &str) -> String {
     };
     let mut lines = lines.lines().skip_while(|line| !names(line));
     let first = lines.next().unwrap_or_default();
-    // The broker's own lines begin with the time.
-    let exception = |line: &&str| !line.starts_with(|c: char| c.is_ascii_digit());
-    let trace: Vec<_> = lines.by_ref().take_while(exception).collect();
-    // Releases up to 4.1 say it in the line itself.
+    // Releases up to 4.1 say it in the line itself, around the record.
     let in_line = first.split_once(" due to ").map_or("", |(_, cause)| cause);
-    let cause = trace.last().copied().unwrap_or(in_line);
-    cause.strip_prefix("Caused by: ").unwrap_or(cause).chars().take(300).collect()
+    let in_line = in_line.rsplit_once(" failed due to: ").map_or(in_line, |(_, cause)| cause);
+    // Later ones in the trace below, among whose lines those of another thread can be. The broker's own lines begin with
+    // the time.
+    let trace = lines.take_while(|line| !line.starts_with(|c: char| c.is_ascii_digit()));
+    let in_trace = trace.filter(|line| !line.starts_with('\t')).last().unwrap_or_default();
+    let cause = if in_line.is_empty() { in_trace } else { in_line };
+    cause.strip_prefix("Caused by: ").unwrap_or(cause).chars().take(160).collect()
 }
 
 /// Which partitions of a log dir the Scala coordinator of a release refuses, asked without a broker: see

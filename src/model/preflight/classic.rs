@@ -2,7 +2,7 @@
 //!
 //! Must not know: other groups, and how a value is read.
 
-use super::coordinator::OddSubscriptions;
+use super::coordinator::{Instances, OddSubscriptions};
 use super::read::odd_subscription;
 use super::reason::Reason;
 use crate::schema::classic::{GroupMetadataValue, MemberMetadata};
@@ -14,8 +14,14 @@ pub(super) fn is_simple(group: &GroupMetadataValue<'_>) -> bool {
 }
 
 /// Whether the members of a group go together, and (where a release reads them) their subscriptions.
-pub(super) fn judge(group: &GroupMetadataValue<'_>, odd_subscriptions: OddSubscriptions) -> Result<(), Reason> {
-    instances(&group.members)?;
+pub(super) fn judge(
+    group: &GroupMetadataValue<'_>,
+    instances: Instances,
+    odd_subscriptions: OddSubscriptions,
+) -> Result<(), Reason> {
+    if instances == Instances::Once {
+        instances_once(&group.members)?;
+    }
     common_protocol(&group.members)?;
     match odd_subscriptions {
         OddSubscriptions::Refused => subscriptions(group),
@@ -23,7 +29,7 @@ pub(super) fn judge(group: &GroupMetadataValue<'_>, odd_subscriptions: OddSubscr
     }
 }
 
-fn instances(members: &[MemberMetadata<'_>]) -> Result<(), Reason> {
+fn instances_once(members: &[MemberMetadata<'_>]) -> Result<(), Reason> {
     let mut seen = HashSet::new();
     let twice = members.iter().filter_map(|it| it.group_instance_id).any(|id| !seen.insert(id));
     if twice { Err(Reason::InstanceTwice) } else { Ok(()) }

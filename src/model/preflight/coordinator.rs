@@ -57,7 +57,7 @@ impl FromStr for Coordinator {
     fn from_str(text: &str) -> Result<Self, String> {
         let unknown = || {
             format!(
-                "the rules of '{text}' are not known. Known are 2.4 to 3.9, 3.9-new (the new coordinator of 3.9) and 4.0 \
+                "the rules of '{text}' are not known. Known are 2.8 to 3.9, 3.9-new (the new coordinator of 3.9) and 4.0 \
                  to 4.4; a patch can be named too, as in 4.1.0, else the latest one counts"
             )
         };
@@ -69,7 +69,7 @@ impl FromStr for Coordinator {
             _ => return Err(unknown()),
         };
         let known = match (major, minor) {
-            (2, 4..=8) | (3, 0..=8) => !new_in_3,
+            (2, 8) | (3, 0..=8) => !new_in_3,
             (3, 9) => true,
             (4, 0..=4) => !new_in_3,
             _ => false,
@@ -115,6 +115,15 @@ pub(super) enum OddSubscriptions {
     Forgiven,
 }
 
+/// How often an instance id may stand in a classic group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instances {
+    /// As often as it likes: the last member has it.
+    Any,
+    /// Once, or the load ends.
+    Once,
+}
+
 /// What sets the Scala loaders apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OldRules {
@@ -124,16 +133,20 @@ pub(super) struct OldRules {
     pub offset_versions: i16,
     /// The greatest version of a classic group that it reads.
     pub group_versions: i16,
+    /// See there.
+    pub instances: Instances,
 }
 
 impl OldRules {
-    /// Of a release and its patch, from 2.4 to 3.9.
+    /// Of a release and its patch, from 2.8 to 3.9.
     fn of(release: (u16, u16, u16)) -> Self {
         // KIP-915 came with 3.5.0 and 3.4.1.
-        if release >= (3, 4, 1) {
-            OldRules { unknown_types: UnknownTypes::Skipped, offset_versions: 4, group_versions: 4 }
-        } else {
-            OldRules { unknown_types: UnknownTypes::Refused, offset_versions: 3, group_versions: 3 }
+        let patched = release >= (3, 4, 1);
+        OldRules {
+            unknown_types: if patched { UnknownTypes::Skipped } else { UnknownTypes::Refused },
+            offset_versions: if patched { 4 } else { 3 },
+            group_versions: if patched { 4 } else { 3 },
+            instances: if release >= (3, 0, 0) { Instances::Once } else { Instances::Any },
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::schema::RecordType;
 use crate::schema::wire::Uuid;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
+use std::cell::Cell;
 
 /// A group, or its place where there is none.
 #[derive(Debug, Default)]
@@ -105,12 +106,22 @@ pub(super) fn apply(line: Line, slot: &mut Slot, change: Change<'_>, refuse: &mu
         return refuse(Reason::TypeNotReplayed(change.record_type.number()));
     }
     let tombstone = *change.body == Body::Tombstone;
-    let Some(group) = group(line, slot, (kind, part), tombstone, refuse) else { return };
-    if part == Part::Group && tombstone {
-        group.delete(refuse);
-        *slot = Slot::Absent;
-    } else {
-        group.apply(line, part, change, refuse);
+    let sound = Cell::new(true);
+    let mut refuse = |reason| {
+        sound.set(false);
+        refuse(reason);
+    };
+    let Some(group) = group(line, slot, (kind, part), tombstone, &mut refuse) else { return };
+    match change.body {
+        Body::Tombstone if part == Part::Group => {
+            group.delete(&mut refuse);
+            *slot = Slot::Absent;
+        }
+        // One reason a record.
+        Body::Odd(_) if !sound.get() => {}
+        Body::Odd(_) if part == Part::Current && group.lacks(line, change.member) => refuse(Reason::NoMember),
+        Body::Odd(reason) => refuse(reason.clone()),
+        _ => group.apply(line, part, change, &mut refuse),
     }
 }
 
@@ -246,6 +257,11 @@ impl Modern {
             }
             (Part::Current, body) => self.current(line, member, body, refuse),
         }
+    }
+
+    /// Whether a member would have to be there, and is not.
+    fn lacks(&self, line: Line, id: &[u8]) -> bool {
+        !forgives(line, self.kind) && !self.members.contains_key(id)
     }
 
     fn remove_member(&mut self, line: Line, id: &[u8], refuse: &mut impl FnMut(Reason)) {

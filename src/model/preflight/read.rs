@@ -3,7 +3,7 @@
 //! Must not know: what a record does to a group.
 
 use super::classic;
-use super::coordinator::{Line, OddSubscriptions, OldRules};
+use super::coordinator::{Instances, Line, OddSubscriptions, OldRules};
 use super::reason::Reason;
 use super::tasks::{Role, Task};
 use crate::bytes::Cursor;
@@ -45,6 +45,8 @@ pub(super) enum Body {
     },
     /// The process of a streams member, only where somebody asks.
     Process(Box<[u8]>),
+    /// It was read, but it cannot be applied, whatever the group is.
+    Odd(Reason),
 }
 
 /// The first two bytes: the type in a key, the version in a value.
@@ -66,12 +68,19 @@ pub(super) fn read_old(rules: OldRules, record_type: RecordType, value: &[u8]) -
         return Ok(Body::Present);
     }
     let group = decode_as_broker::<GroupMetadataValue<'_>>(fields, version, 0).map_err(fault)?;
-    classic::judge(&group, OddSubscriptions::Refused)?;
+    classic::judge(&group, rules.instances, OddSubscriptions::Refused)?;
     Ok(Body::Classic { simple: classic::is_simple(&group) })
 }
 
-/// Reads a value as a new coordinator does.
+/// Reads a value as a new coordinator does. What stands twice and the like shows only when it is applied.
 pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Result<Body, Reason> {
+    match read_fields(line, record_type, value) {
+        Err(odd @ (Reason::Twice(_) | Reason::BadTopic | Reason::EpochCount { .. })) => Ok(Body::Odd(odd)),
+        read => read,
+    }
+}
+
+fn read_fields(line: Line, record_type: RecordType, value: &[u8]) -> Result<Body, Reason> {
     let (version, fields) = number(value).ok_or(Reason::ValueTooShort)?;
     let value = Value { line, record_type, version, whole: value, fields };
     use RecordType as T;
@@ -82,7 +91,7 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
         T::LegacyOffsetCommit | T::OffsetCommit => value.present::<OffsetCommitValue<'_>>(),
         T::GroupMetadata => {
             let group: GroupMetadataValue<'_> = value.decode()?;
-            classic::judge(&group, line.odd_subscriptions())?;
+            classic::judge(&group, Instances::Once, line.odd_subscriptions())?;
             Ok(Body::Classic { simple: classic::is_simple(&group) })
         }
         T::ConsumerGroupMetadata => value.present::<ConsumerGroupMetadataValue<'_>>(),

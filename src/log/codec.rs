@@ -106,6 +106,11 @@ impl Inflater {
         }
     }
 
+    /// The limit, in bytes.
+    pub fn limit(&self) -> usize {
+        self.scratch.limit
+    }
+
     /// Inflates a body. [`Codec::None`] is copied, which no caller needs.
     pub fn inflate(&mut self, codec: Codec, body: &[u8]) -> Inflated<'_> {
         self.scratch.clear();

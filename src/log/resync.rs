@@ -185,9 +185,9 @@ impl Resync {
             }
             match (self.strength(bytes, place, offsets), best) {
                 (Strength::None, _) | (Strength::Loose, Some(_)) => {}
-                (Strength::Long, None) if !own_end_matters => return Found::Candidate(place),
+                (Strength::Long | Strength::ToTheEnd, None) if !own_end_matters => return Found::Candidate(place),
                 // By its lengths a record of the damaged batch reaches over it.
-                (Strength::Loose | Strength::Chained, _) if records.covers(place) => {}
+                (Strength::Loose, _) if records.covers(place) => {}
                 // What leads nowhere is believed if the log can go on behind it; else it stood inside a value.
                 (strength, Some((loose, _))) => {
                     if self.follows(bytes, loose, place) {
@@ -234,7 +234,8 @@ impl Resync {
     fn strength(&mut self, bytes: &[u8], at: usize, offsets: Offsets) -> Strength {
         let mut place = at;
         let mut chain = 0;
-        let mut fits = false;
+        let is_message = bytes.get(at + MAGIC_AT).is_some_and(|magic| *magic < 2);
+        let (mut fits, mut later_fits) = (false, false);
         while chain < LONG_CHAIN {
             let length = sound(bytes, place);
             let batch = bytes.get(place..place + length).and_then(|whole| Batch::new(whole, place as u64));
@@ -242,17 +243,20 @@ impl Resync {
             if !count_is_plausible(&batch) || self.check_crc(bytes, place, length).is_err() {
                 break;
             }
-            fits |= chain == 0 && offsets.fit(batch.header().base_offset);
+            let fit = offsets.fit(batch.header().base_offset);
+            fits |= fit && chain == 0;
+            later_fits |= fit;
             chain += 1;
             place += length;
         }
         match (chain, place == bytes.len() || sound(bytes, place) > 0) {
             (0, _) => Strength::None,
+            // The last message inside a wrapper that its codec stored as it was: the log goes on behind it.
+            _ if is_message && !fits && later_fits => Strength::None,
             (LONG_CHAIN.., _) if fits => Strength::Long,
-            (_, true) if fits && place == bytes.len() => Strength::Long,
+            (_, true) if fits && place == bytes.len() => Strength::ToTheEnd,
             (1, true) if !fits && place < bytes.len() => Strength::None,
             (_, true) => Strength::Chained,
-            (2.., false) => Strength::Loose,
             (_, false) if fits => Strength::Loose,
             _ => Strength::None,
         }
@@ -291,11 +295,13 @@ impl Resync {
 enum Strength {
     /// Not at all.
     None,
-    /// Its CRC is right, and its offsets are or more such follow; but what follows then is no batch.
+    /// Its CRC and its offsets are right, and perhaps more such follow; but then comes what is no batch.
     Loose,
     /// Its CRC is right, and another batch or the end follows.
     Chained,
-    /// So many sound batches follow, or all to the end, that it needs no more proof.
+    /// Its offsets are right, and all that follows is sound.
+    ToTheEnd,
+    /// So many sound batches follow that it needs no more proof.
     Long,
 }
 

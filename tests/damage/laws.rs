@@ -130,15 +130,31 @@ pub fn is_sound(folder: &Folder, sample: &Sample) -> bool {
     findings_of(&paths).iter().all(|it| it.severity == Severity::Info)
 }
 
+/// A damaged log to be written, and the groups that lose their latest record.
+pub struct Put {
+    bytes: Vec<u8>,
+    base: i64,
+    next: Option<i64>,
+    pub lost: BTreeSet<Group>,
+}
+
+impl Put {
+    pub fn write(&self, folder: &Folder) -> Vec<PathBuf> {
+        folder.put(&self.bytes, self.base, self.next)
+    }
+}
+
 impl Cell<'_> {
-    pub fn put(&self, folder: &Folder) -> Vec<PathBuf> {
+    /// What is to be written.
+    pub fn put_by(&self) -> Put {
         let last = self.sample.parts.iter().map(|part| part.header.last_offset).max().unwrap();
-        folder.put(&self.bytes, self.sample.base(), (!self.is_last).then_some(last + 1))
+        let next = (!self.is_last).then_some(last + 1);
+        Put { bytes: self.bytes.clone(), base: self.sample.base(), next, lost: self.lost.sure.clone() }
     }
 
     /// What is not as it must be.
     pub fn check(&self, folder: &Folder) -> Result<(), String> {
-        let paths = self.put(folder);
+        let paths = self.put_by().write(folder);
         let segment = Segment::open(&paths[0]).unwrap();
         let spans: Vec<_> = segment.spans().collect();
         let ranges = self.check_tiles(&spans)?;

@@ -126,8 +126,10 @@ pub struct Nested {
     pub count: i64,
     /// The batch around them is compressed.
     pub compressed: bool,
-    /// Their offsets are those that a batch in their place would have.
+    /// One of them has an offset that a batch in its place could have.
     pub fits: bool,
+    /// Bytes of each.
+    pub unit: usize,
 }
 
 impl Sample {
@@ -291,7 +293,8 @@ pub fn nested() -> Vec<Sample> {
                 let parts = all.iter().map(|bytes| Part::read(bytes, &mut inflater).unwrap()).collect();
                 let how = if stored { " in gzip" } else { "" };
                 let name = format!("{inside} batches from offset {first} on in a value{how}");
-                let nested = Nested { count: inside, compressed: stored, fits: first == 3 || first == 4 };
+                let unit = inner.len() / inside as usize;
+                let nested = Nested { count: inside, compressed: stored, fits: first <= 4 && first + inside > 3, unit };
                 samples.push(Sample { name, parts, target: 3, nested: Some(nested) });
             }
         }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 const MOST_KEYS_OF_A_GROUP: usize = 100;
 
 /// Lost records, as the walk meets them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lost {
     losses: Losses,
     inflater: Inflater,
@@ -28,6 +28,11 @@ pub(super) struct Lost {
 }
 
 impl Lost {
+    /// None yet. Batches are inflated up to a limit, in bytes.
+    pub(super) fn new(max_inflated: usize) -> Self {
+        Lost { losses: Losses::new(), inflater: Inflater::with_limit(max_inflated), segment: 0, has_marker: false }
+    }
+
     pub(super) fn begin_segment(&mut self, number: u64) {
         self.segment = u32::try_from(number).unwrap_or(u32::MAX);
     }

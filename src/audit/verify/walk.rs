@@ -68,7 +68,7 @@ impl<'w, 'd> Walk<'w, 'd> {
             dir: how.dir,
             list: List::of(how.partition),
             counts: Counts::default(),
-            lost: Lost::default(),
+            lost: Lost::new(how.max_inflated),
             side: how.dir.filter(|_| how.depth == Depth::Records).map(SideFacts::new),
             progress,
             next_progress: 0,

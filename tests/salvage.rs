@@ -783,7 +783,7 @@ fn a_compacted_copy_is_no_conflict() {
     // Ours is whole and damaged; theirs was compacted: in the damaged stretch only one record is left there.
     let dir = tempfile::tempdir().unwrap();
     let ours = [commits(0, 2, 1, 0), commits(3, 5, 1, 0), commits(6, 8, 1, 0)];
-    let mut thinned = ours.clone();
+    let mut thinned = ours.to_vec();
     thinned[0].records.drain(..2);
     thinned[1].records.drain(..1);
     let theirs = write_log(&dir.path().join("b"), 0, &thinned);
@@ -795,6 +795,14 @@ fn a_compacted_copy_is_no_conflict() {
     assert_eq!(salvaged.outcomes(), ["filled"]);
     assert_eq!(salvaged.of_kind("conflict").len(), 0);
     assert_eq!(record_offsets(&salvaged.partition(0)), [0, 1, 2, 4, 5, 6, 7, 8]);
+    // Of all of it, nothing may be left: then it is told whose word that is.
+    thinned.remove(1);
+    let theirs = write_log(&dir.path().join("c"), 0, &thinned);
+    let salvaged = salvage(&dir.path().join("newer"), &["--also", &theirs.display().to_string()], &[&folder]);
+    let stretch = salvaged.the("stretch");
+    assert_eq!(stretch["outcome"], "filled");
+    assert!(stretch["filledFrom"][0].as_str().unwrap().starts_with(theirs.to_str().unwrap()), "{stretch:#}");
+    assert_eq!(record_offsets(&salvaged.partition(0)), [0, 1, 2, 6, 7, 8]);
 }
 
 #[test]

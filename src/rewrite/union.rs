@@ -454,6 +454,12 @@ fn put_together(parts: &mut Vec<Part>) {
     *parts = out;
 }
 
+/// The file that an offset belongs to, if there is one.
+fn around(parts: &[Part], offset: i64) -> Option<SourceId> {
+    let behind = parts.partition_point(|part| part.piece.last < offset);
+    parts.get(behind).or(parts.last()).map(|part| part.piece.source)
+}
+
 /// Says of an incident that its range was filled, or what of it was.
 fn say_filled(incident: &mut Incident, taken: &[(i64, i64)], copy: &Log) {
     let Some((first, last)) = range_of(incident) else { return };
@@ -484,6 +490,12 @@ fn say_filled(incident: &mut Incident, taken: &[(i64, i64)], copy: &Log) {
                 .push_str(&format!("; partly filled: of offsets {first} to {last}, {a} to {b} are missing"));
             (incident.first, incident.last) = (Some(a), Some(b));
         }
-        _ => incident.outcome = Outcome::Filled(sources),
+        _ => {
+            if sources.is_empty() {
+                incident.message.push_str("; compaction left nothing of it there");
+                sources.extend(around(&copy.parts, first));
+            }
+            incident.outcome = Outcome::Filled(sources);
+        }
     }
 }

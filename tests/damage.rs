@@ -126,7 +126,8 @@ fn crafted_logs() {
 /// Where nothing can tell a batch inside a value from one that stands in the log: the head around it is destroyed or
 /// bytes are missing or too many, so that neither its CRC nor its length leads to its end, and what it holds fits into
 /// the log there, by its offsets; or what it holds is compressed, so that no record's length reaches over it; or the file
-/// ends with one; or they are sixteen in a row, which a scan believes.
+/// ends with one; or one of several is hit, and looks like a damaged batch of the log behind good ones; or they are sixteen
+/// in a row, which a scan believes.
 fn exempt(cell: &Cell<'_>) -> bool {
     let Some(nested) = &cell.sample.nested else { return false };
     let shifted = ["cut inside", "run of", "put into", "taken out"].iter().any(|kind| cell.kind.contains(kind));
@@ -135,8 +136,10 @@ fn exempt(cell: &Cell<'_>) -> bool {
         let last = grouplog::log::Batch::new(&cell.bytes[at..], at as u64);
         last.is_some_and(|last| last.check_crc().is_ok())
     });
+    // It hits one of several, so that the row of them does not end in nothing.
+    let one_hit = nested.count > 1 && cell.hurt.start > cell.sample.start(cell.sample.target) + 101 + nested.unit;
     let cut_there = cell.kind.starts_with("cut") && ends_with_one;
-    shifted && (nested.compressed || nested.count >= 16 || cut_there || head_gone && nested.fits)
+    shifted && (nested.compressed || nested.count >= 16 || cut_there || one_hit || head_gone && nested.fits)
 }
 
 #[test]

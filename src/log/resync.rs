@@ -7,6 +7,7 @@ use super::batch::{Batch, CRC_FROM, HEADER_LENGTH, MAGIC_AT, PREFIX_LENGTH};
 use super::codec::Codec;
 use super::frame::{Shape, shape, sound, zeros};
 use super::inside::RecordWalk;
+use super::legacy;
 use crate::fault::FaultKind;
 
 /// Fewer zeros than this could be the start of a sound batch: base offset 0 and a short length.
@@ -50,7 +51,8 @@ impl Offsets {
     /// Whether a batch that begins with this offset could stand next.
     pub(super) fn fit(&self, base_offset: i64) -> bool {
         let floor = self.previous.map(|previous| previous.saturating_add(1)).or(self.base).unwrap_or(0);
-        base_offset >= floor.max(0) && (self.unknown() || base_offset - floor <= GREATEST_OFFSET_STEP)
+        let floor = floor.max(0);
+        base_offset >= floor && (self.unknown() || base_offset - floor <= GREATEST_OFFSET_STEP)
     }
 
     fn unknown(&self) -> bool {
@@ -368,7 +370,10 @@ impl<'a> OwnEnd<'a> {
         };
         // Whatever the magic was before it was damaged, it was most likely 2.
         let (from, stored, smallest, running) = match bytes.get(at + MAGIC_AT) {
-            Some(0 | 1) => (MAGIC_AT, read(at + 12), 26, Running::Ieee(crc32fast::Hasher::new())),
+            Some(magic @ (0 | 1)) => {
+                let smallest = PREFIX_LENGTH + legacy::smallest_size(*magic) as usize;
+                (MAGIC_AT, read(at + 12), smallest, Running::Ieee(crc32fast::Hasher::new()))
+            }
             _ => (CRC_FROM, read(at + 17), HEADER_LENGTH, Running::Castagnoli(0)),
         };
         OwnEnd { bytes, done: at + from, start: at + smallest, stored, running }

@@ -107,6 +107,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// As [`Cursor::uvarint`], but a fifth byte's bits beyond the 32nd are dropped, as Kafka's own reader does.
+    pub fn uvarint_of_low_bits(&mut self) -> Result<u32, Fault> {
+        self.varint_bits(5).map(|bits| bits as u32)
+    }
+
     /// A zigzag varint of at most five bytes (32 bits), as in magic 2 records.
     #[inline]
     pub fn varint(&mut self) -> Result<i32, Fault> {
@@ -222,9 +227,8 @@ mod tests {
         let mut cursor = Cursor::new(&[0xff; 16]);
         assert_eq!(cursor.uvarint().map_err(|f| f.kind), Err(FaultKind::BadVarint));
         assert_eq!(cursor.varlong().map_err(|f| f.kind), Err(FaultKind::BadVarint));
-        assert_eq!(
-            Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0x1f]).uvarint().map_err(|f| f.kind),
-            Err(FaultKind::BadVarint)
-        );
+        let too_many_bits = [0xff, 0xff, 0xff, 0xff, 0x1f];
+        assert_eq!(Cursor::new(&too_many_bits).uvarint().map_err(|f| f.kind), Err(FaultKind::BadVarint));
+        assert_eq!(Cursor::new(&too_many_bits).uvarint_of_low_bits(), Ok(u32::MAX));
     }
 }

@@ -19,4 +19,6 @@ pub mod fault;
 pub mod json;
 pub mod log;
 pub mod model;
+pub mod rewrite;
 pub mod schema;
+pub mod words;

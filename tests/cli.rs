@@ -175,6 +175,24 @@ fn a_closed_pipe_ends_it_quietly() {
     }
 }
 
+/// Every cut of a long array between two pieces that go out: the last comma is taken back wherever it stands.
+#[test]
+fn an_array_is_json_wherever_it_ends() {
+    let paths = vec![fixtures().join("classic/log"); 3];
+    for (args, most) in [(&["dump"][..], 1122), (&["dump", "--batches"], 348)] {
+        for limit in (1..=most).step_by(37).chain([most]) {
+            let output = Command::new(env!("CARGO_BIN_EXE_grouplog"))
+                .args(args)
+                .args(["--format", "json", "--limit", &limit.to_string()])
+                .args(&paths)
+                .output()
+                .unwrap();
+            let all: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(all.len(), limit, "{args:?}");
+        }
+    }
+}
+
 #[test]
 fn a_file_that_may_not_be_read() {
     use std::os::unix::fs::PermissionsExt;

@@ -194,7 +194,7 @@ codes! {
     }
     // Side files.
     IndexMismatch "index-mismatch" Warning {
-        "An entry of an offset index names a position at which no batch begins, or an offset that is not there: reads that begin with it miss records. A broker that stopped in order believes it; one that did not makes the index anew."
+        "An entry of an offset index names a position at which no batch begins, or an offset that is not there: reads that begin with it miss records. A broker makes an index anew only for segments that it did not flush before it stopped; others it believes."
         "Remove the .index file while the broker is stopped: it makes a new one when it starts. No record is lost."
     }
     IndexOrder "index-order" Warning {
@@ -206,24 +206,24 @@ codes! {
         "Compare the segment's end with a replica ('grouplog diff'). Remove the .index file while the broker is stopped: it makes a new one."
     }
     IndexCut "index-cut" Warning {
-        "An offset index is not a whole number of entries long. A broker finds that when it starts, and makes the index anew."
-        "Nothing: a broker puts it right. No record is lost."
+        "An offset index is not a whole number of entries long: it was cut. A broker makes an index anew only for segments that it did not flush before it stopped; others it reads without the last entries, which makes reads slower."
+        "Remove the .index file while the broker is stopped: it makes a new one when it starts. No record is lost."
     }
     TimeIndexMismatch "time-index-mismatch" Warning {
         "An entry of a time index names an offset that is not there, or a time that is not the greatest up to that offset."
-        "Remove the .timeindex file while the broker is stopped: it makes a new one. No coordinator searches this topic by time."
+        "Nothing for this topic: no coordinator searches it by time. To have it right remove the segment's .index and .timeindex files while the broker is stopped: it makes new ones."
     }
     TimeIndexOrder "time-index-order" Warning {
         "The entries of a time index do not ascend: a damaged entry, or the remains of an older index."
-        "Remove the .timeindex file while the broker is stopped: it makes a new one. No coordinator searches this topic by time."
+        "Nothing for this topic: no coordinator searches it by time. To have it right remove the segment's .index and .timeindex files while the broker is stopped: it makes new ones."
     }
     TimeIndexCut "time-index-cut" Warning {
-        "A time index is not a whole number of entries long. A broker finds that when it starts, and makes the index anew."
-        "Nothing: a broker puts it right. No record is lost."
+        "A time index is not a whole number of entries long: it was cut."
+        "Nothing for this topic: no coordinator searches it by time. To have it right remove the segment's .index and .timeindex files while the broker is stopped: it makes new ones."
     }
     IndexMissing "index-missing" Info normal {
-        "A segment has no offset or time index."
-        "Nothing: a broker makes one when it starts."
+        "A segment has no offset or time index, as in copies of .log files alone, and before Kafka 0.10.1 for times."
+        "Nothing: a broker makes an offset index when it starts, and the time index with it."
     }
     IndexUntrimmed "index-untrimmed" Info normal {
         "An index ends in zeros: space that a broker allocates for the segment it writes to, and cuts off when it stops in order or begins another one."
@@ -242,15 +242,15 @@ codes! {
         "Compare the log's end with a replica ('grouplog diff'). Remove the .txnindex and .index files of the segment while the broker is stopped."
     }
     TxnIndexOrder "txn-index-order" Warning {
-        "The entries of a transaction index do not ascend by the end of the transaction: a damaged entry. A broker finds some of these when it starts, and makes the index anew."
+        "The entries of a transaction index do not ascend by the end of the transaction: a damaged entry. A broker that finds one below its segment makes the index anew when it starts."
         "Remove the .txnindex and .index files of the segment while the broker is stopped: it makes new ones when it starts."
     }
     TxnIndexCut "txn-index-cut" Warning {
-        "A transaction index is not a whole number of entries long: its last entry was cut short."
+        "A transaction index is not a whole number of entries long: its last entry was cut short. Consumers that read committed records only would see the records of that transaction; coordinators go by the log."
         "Remove the .txnindex and .index files of the segment while the broker is stopped: it makes new ones when it starts."
     }
-    TxnIndexVersion "txn-index-version" Warning {
-        "An entry of a transaction index has a version that no release knows."
+    TxnIndexVersion "txn-index-version" Error {
+        "An entry of a transaction index has a version that no release knows: a broker does not start with it."
         "Remove the .txnindex and .index files of the segment while the broker is stopped: it makes new ones when it starts."
     }
     SnapshotCrc "snapshot-crc" Warning {
@@ -267,7 +267,7 @@ codes! {
     }
     SnapshotMismatch "snapshot-mismatch" Warning {
         "A producer state snapshot disagrees with the log about a producer that the log still shows: it is that of another copy. A broker that believes it refuses sound commits of that producer, or holds a transaction open that has ended."
-        "Remove the .snapshot files while the broker is stopped: it makes them anew from the log."
+        "Remove that .snapshot file while the broker is stopped: it takes the one before it, and the log. Do not remove all of them: a broker that stopped in order would then know no producers."
     }
     SnapshotBeyondEnd "snapshot-beyond-end" Warning {
         "A producer state snapshot of an offset behind the end of the log: its end was lost, or the file is that of another copy. A broker removes it when it starts."
@@ -278,7 +278,7 @@ codes! {
         "Nothing."
     }
     EpochsMalformed "leader-epochs-malformed" Error {
-        "A leader-epoch-checkpoint that cannot be read: it was cut, or is no such file. A broker gives up the whole log dir over it when it starts."
+        "A leader-epoch-checkpoint that cannot be read whole: it was cut, or is no such file. A broker gives up the whole log dir over it when it starts (one whose last line alone has no end it reads, though a number may be cut there)."
         "Remove the file while the broker is stopped: it makes another one. Take it from a replica if the epochs are wanted."
     }
     EpochsOrder "leader-epochs-order" Warning {
@@ -302,11 +302,11 @@ codes! {
         "Write one with the topic id of the cluster before the broker starts: two lines, 'version: 0' and 'topic_id: ' with the id."
     }
     MetadataMalformed "partition-metadata-malformed" Error {
-        "A partition.metadata that cannot be read: a broker gives up the whole log dir over it when it starts."
+        "A partition.metadata that cannot be read: a broker does not start with it."
         "Write it anew with the topic id of the cluster: two lines, 'version: 0' and 'topic_id: ' with the id."
     }
-    CheckpointMalformed "checkpoint-malformed" Warning {
-        "A checkpoint file of the log dir that cannot be read whole. A broker takes it for empty, or gives up the log dir."
+    CheckpointMalformed "checkpoint-malformed" Error {
+        "A checkpoint file of the log dir that cannot be read whole: it was cut, or is no such file. A broker gives up the whole log dir over it when it starts (one whose last line alone has no end it reads, though a number may be cut there)."
         "Remove the file while the broker is stopped: it makes another one."
     }
     CheckpointRepeated "checkpoint-repeated" Warning {

@@ -4,15 +4,17 @@
 
 use super::args::{Input, Reading};
 use super::talk::Context;
-use super::words::counted;
 use crate::log::dir::{LeftOut, PartitionDir, Reason, SegmentFile, Variant};
 use crate::log::index;
+use crate::log::log_dir::{Lock, LogDirFiles};
 use crate::log::place::{LogDir, Other, Place, SegmentPlace, classify};
 use crate::log::{DEFAULT_MAX_INFLATED, Inflater, Segment};
+use crate::words::counted;
 use anyhow::{Context as _, Result, anyhow, bail};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A segment to read.
 #[derive(Debug, Clone)]
@@ -102,7 +104,39 @@ pub fn open_paths(paths: &[PathBuf], reading: &Reading, context: &Context) -> Re
         }
     }
     note_twice(&partitions, context);
+    note_live(&partitions, context);
     Ok(partitions)
+}
+
+/// Says, once for every log dir, that a broker has it or may have it.
+fn note_live(partitions: &[Partition], context: &Context) {
+    let mut seen = BTreeSet::new();
+    for partition in partitions {
+        let Some(folder) = partition.folder().and_then(|folder| std::path::absolute(folder).ok()) else { continue };
+        let Some(log_dir) = folder.parent().filter(|dir| seen.insert(dir.to_path_buf())) else { continue };
+        // What cannot be read there is for others to say.
+        let Ok(Some(files)) = LogDirFiles::of(log_dir) else { continue };
+        let path = log_dir.display();
+        match files.lock {
+            Lock::Held { .. } => context.note(&format!(
+                "{path}: a broker is running on it; what is written meanwhile may be missing or look cut"
+            )),
+            Lock::NoFile | Lock::Unknown if files.meta.is_some() && !files.stopped_cleanly && is_fresh(partition) => {
+                context.note(&format!(
+                    "{path}: may be live: a segment was written within the last minute, and no lock file tells whether a \
+                     broker is running on it"
+                ));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether its last segment was written within the last minute.
+fn is_fresh(partition: &Partition) -> bool {
+    let Some(last) = partition.segments.last() else { return false };
+    let written = std::fs::metadata(&last.path).and_then(|metadata| metadata.modified());
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < Duration::from_secs(60)))
 }
 
 /// Why a path cannot be looked at, and what to pass instead.
@@ -135,7 +169,7 @@ fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partiti
         };
         bail!("{}: {what}; pass a folder with .log files in it, or a .log file", path.display());
     }
-    dir.left_out.iter().for_each(|left_out| context.note(&left_out_line(left_out)));
+    dir.left_out.iter().for_each(|left_out| context.left_out(&left_out_line(left_out)));
     let segments = dir.segments.iter().map(segment_input).collect();
     Ok(Partition { number, dir: Some(dir), segments })
 }

@@ -10,7 +10,6 @@ pub mod span;
 pub mod state;
 pub mod talk;
 pub mod time;
-pub mod words;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -42,6 +41,7 @@ pub fn main() -> ExitCode {
         Command::Describe(args) => cmd::describe::run(args, &mut context),
         Command::History(args) => cmd::history::run(args, &mut context),
         Command::Diff(args) => cmd::diff::run(args, &mut context),
+        Command::Salvage(args) => cmd::salvage::run(args, &mut context),
         Command::Verify(args) => cmd::verify::run(args, &mut context),
         Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
         Command::Schema(args) => cmd::schema::run(args, &mut context),

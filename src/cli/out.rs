@@ -27,10 +27,22 @@ impl Out {
         self.to.is_terminal()
     }
 
-    /// Hands over what `json` holds once it is a piece, and empties it.
+    /// Hands over what `json` holds once it is a piece. The last bytes stay: what parts one object from the next is taken
+    /// back at the end, where no next one comes.
     #[inline]
     pub fn piece(&mut self, json: &mut Json) -> io::Result<()> {
-        if json.bytes().len() < PIECE { Ok(()) } else { self.rest(json) }
+        if json.bytes().len() < PIECE { Ok(()) } else { self.all_but_last(json) }
+    }
+
+    #[inline(never)]
+    fn all_but_last(&mut self, json: &mut Json) -> io::Result<()> {
+        let bytes = json.bytes();
+        let Some((piece, last)) = bytes.split_last_chunk::<2>() else { return Ok(()) };
+        let last = *last;
+        let written = self.all(piece);
+        json.clear();
+        json.fixed(&last);
+        written
     }
 
     /// Hands over what `json` holds, and empties it.

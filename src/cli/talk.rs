@@ -30,6 +30,8 @@ pub struct Context {
     bar: ProgressBar,
     /// Where the bar moves next, in bytes.
     next: Cell<u64>,
+    /// Whether the verb's output tells of files that are left out.
+    tells_of_files: bool,
 }
 
 impl Context {
@@ -48,7 +50,15 @@ impl Context {
             _ => Loudness::Normal,
         };
         let progress = !talk.no_progress && loudness > Loudness::Quiet && std::io::stderr().is_terminal();
-        Context { out, loudness, color, progress, bar: ProgressBar::hidden(), next: Cell::new(0) }
+        Context {
+            out,
+            loudness,
+            color,
+            progress,
+            bar: ProgressBar::hidden(),
+            next: Cell::new(0),
+            tells_of_files: false,
+        }
     }
 
     /// How a table is to look: as wide as the terminal, or as COLUMNS says; without limit when piped.
@@ -63,6 +73,18 @@ impl Context {
         if self.loudness >= Loudness::Normal {
             self.say(&format!("grouplog: {text}"));
         }
+    }
+
+    /// Says which file was left out, unless the verb tells of such files itself.
+    pub fn left_out(&self, text: &str) {
+        if !self.tells_of_files {
+            self.note(text);
+        }
+    }
+
+    /// For a verb whose output tells of files that are left out.
+    pub fn tell_of_files(&mut self) {
+        self.tells_of_files = true;
     }
 
     /// Says what the user may want to know: with -v only.

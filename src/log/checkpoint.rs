@@ -30,6 +30,13 @@ pub enum Oddity {
     Repeated(usize),
 }
 
+impl Oddity {
+    /// Whether a broker cannot read a file with it, and gives up the log dir (seen with Kafka 4.4).
+    pub fn stops_a_broker(&self) -> bool {
+        !matches!(self, Oddity::Empty | Oddity::NoLineEnd | Oddity::Repeated(_))
+    }
+}
+
 impl fmt::Display for Oddity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -6,6 +6,7 @@
 //! Must not know: what a key or a value means, and what a group is.
 
 pub mod batch;
+pub mod build;
 pub mod checkpoint;
 pub mod codec;
 pub mod control;
@@ -29,6 +30,7 @@ pub mod scan;
 pub mod segment;
 pub mod side_file;
 mod snappy;
+mod squeeze;
 mod tally;
 
 pub use batch::{Batch, Header, TimestampType};

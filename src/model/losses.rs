@@ -339,7 +339,7 @@ impl Losses {
     /// Every lost key, in the order of their places.
     pub fn finish(self) -> Vec<LostKey> {
         let mut lost = self.lost;
-        lost.sort_by(|a, b| (a.at, a.offset).cmp(&(b.at, b.offset)));
+        lost.sort_by_key(|lost| (lost.at, lost.offset));
         lost
     }
 
@@ -397,7 +397,7 @@ fn is_commit(key: &[u8]) -> bool {
 
 /// What makes two keys one to a coordinator: their fields. Types 0 and 1 name the same thing; what follows the last
 /// field names nothing.
-fn identity(bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn identity(bytes: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(bytes);
     if let Ok(key) = Key::decode(bytes) {

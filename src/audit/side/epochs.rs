@@ -4,11 +4,12 @@
 //! or whose records were cleaned away. Batches of magic 0 and 1 have none.
 //! Must not know: folders, beyond the one file.
 
+use super::log_dir::worst;
 use super::{First, read_other};
 use crate::audit::code::Code;
-use crate::audit::finding::Finding;
+use crate::audit::finding::{Finding, Severity};
 use crate::log::Header;
-use crate::log::checkpoint::{Checkpoint, EpochStart, Oddity, leader_epochs};
+use crate::log::checkpoint::{Checkpoint, EpochStart, leader_epochs};
 use crate::log::dir::{OtherKind, PartitionDir};
 
 /// Changes of epoch that are remembered: a leader that changes this often is none.
@@ -76,8 +77,11 @@ impl EpochRuns {
     fn compare(&self, name: &str, bytes: &[u8], end: i64, findings: &mut Vec<Finding>) {
         let file = leader_epochs(bytes);
         if let Some(finding) = malformed(name, &file) {
+            let stop = finding.severity == Severity::Error;
             findings.push(finding);
-            return;
+            if stop {
+                return;
+            }
         }
         let entries = &file.entries;
         let out_of_order = entries
@@ -126,9 +130,10 @@ fn mismatch_finding(name: &str, run: &Run, offset: i64, says: Option<i32>) -> Fi
     finding.fact("epoch", says).fact("batchEpoch", run.epoch)
 }
 
-/// What a broker stops at.
+/// What a broker stops at; or no end of the last line, which it does not mind, though a number may be cut there.
 fn malformed(name: &str, file: &Checkpoint<EpochStart>) -> Option<Finding> {
-    let oddity = file.oddities.iter().find(|oddity| !matches!(oddity, Oddity::Empty | Oddity::Repeated(_)))?;
-    let finding = Finding::new(Code::EpochsMalformed, format!("{name}: {oddity}")).file(name);
+    let oddity = worst(&file.oddities)?;
+    let severity = if oddity.stops_a_broker() { Severity::Error } else { Severity::Warning };
+    let finding = Finding::new(Code::EpochsMalformed, format!("{name}: {oddity}")).severity(severity).file(name);
     Some(finding.fact("why", oddity.to_string()))
 }

@@ -8,12 +8,15 @@ use crate::audit::finding::Finding;
 use crate::log::checkpoint::partition_metadata;
 use crate::log::dir::{LeftOut, OtherFile, OtherKind, PartitionDir, Reason};
 use crate::log::log_dir::LogDirFiles;
+use std::collections::HashSet;
 
 /// Everything that is not checked against batches.
 pub(super) fn check(dir: &PartitionDir, log_dir: Option<&LogDirFiles>, findings: &mut Vec<Finding>) {
     metadata(dir, log_dir, findings);
     findings.extend(dir.left_out.iter().map(left_out));
-    findings.extend(dir.others.iter().filter_map(|other| of_other(dir, other)));
+    let segments = dir.segments.iter().chain(dir.left_out.iter().map(|left_out| &left_out.file));
+    let segments: HashSet<i64> = segments.map(|segment| segment.base_offset).collect();
+    findings.extend(dir.others.iter().filter_map(|other| of_other(&segments, other)));
 }
 
 fn metadata(dir: &PartitionDir, log_dir: Option<&LogDirFiles>, findings: &mut Vec<Finding>) {
@@ -47,7 +50,7 @@ fn left_out(left_out: &LeftOut) -> Finding {
     finding.fact("bytes", left_out.file.len)
 }
 
-fn of_other(dir: &PartitionDir, other: &OtherFile) -> Option<Finding> {
+fn of_other(segments: &HashSet<i64>, other: &OtherFile) -> Option<Finding> {
     let name = &other.name;
     let is_index = matches!(other.kind, OtherKind::OffsetIndex | OtherKind::TimeIndex | OtherKind::TransactionIndex);
     let (code, why) = match other.kind {
@@ -57,13 +60,14 @@ fn of_other(dir: &PartitionDir, other: &OtherFile) -> Option<Finding> {
         OtherKind::Unknown if name.ends_with(".tmp") => (Code::LeftoverDeleted, "the draft of a file, not read"),
         OtherKind::Unknown => (Code::UnknownFile, "no broker makes such a file here"),
         OtherKind::Folder => (Code::UnknownFile, "no broker makes a folder here"),
-        _ if is_index && !has_segment(dir, name) => (Code::OrphanIndex, "its segment is not here"),
+        _ if is_index && base_offset(name).is_none_or(|base| !segments.contains(&base)) => {
+            (Code::OrphanIndex, "its segment is not here")
+        }
         _ => return None,
     };
     Some(Finding::new(code, format!("{name}: {why}")).file(name).fact("bytes", other.len))
 }
 
-fn has_segment(dir: &PartitionDir, name: &str) -> bool {
-    let segments = dir.segments.iter().chain(dir.left_out.iter().map(|left_out| &left_out.file));
-    name.get(..20).is_some_and(|digits| segments.into_iter().any(|segment| segment.name.starts_with(digits)))
+fn base_offset(name: &str) -> Option<i64> {
+    name.get(..20)?.parse().ok()
 }

@@ -4,7 +4,7 @@
 //! Must not know: batches.
 
 use crate::audit::code::Code;
-use crate::audit::finding::Finding;
+use crate::audit::finding::{Finding, Severity};
 use crate::log::checkpoint::Oddity;
 use crate::log::dir::{PartitionDir, Variant};
 use crate::log::log_dir::{CheckpointFile, CheckpointKind, LogDirFiles};
@@ -17,12 +17,11 @@ pub fn of_log_dir(files: &LogDirFiles) -> Vec<Finding> {
 fn of_file(file: &CheckpointFile) -> Vec<Finding> {
     let repeated = |oddity: &&Oddity| matches!(oddity, Oddity::Repeated(_));
     let oddities = &file.content.oddities;
-    let bad: Vec<_> = oddities.iter().filter(|it| !matches!(it, Oddity::Empty | Oddity::Repeated(_))).collect();
     let mut findings = Vec::new();
-    if let Some(first) = bad.first() {
-        let text = format!("{}: {first}", file.name);
-        let finding = Finding::new(Code::CheckpointMalformed, text).file(file.name);
-        findings.push(finding.fact("why", first.to_string()).fact("oddities", bad.len() as u64));
+    if let Some(worst) = worst(oddities) {
+        let severity = if worst.stops_a_broker() { Severity::Error } else { Severity::Warning };
+        let finding = Finding::new(Code::CheckpointMalformed, format!("{}: {worst}", file.name));
+        findings.push(finding.severity(severity).file(file.name).fact("why", worst.to_string()));
     }
     if let Some(Oddity::Repeated(line)) = oddities.iter().find(repeated) {
         let times = oddities.iter().filter(repeated).count() as u64;
@@ -31,6 +30,12 @@ fn of_file(file: &CheckpointFile) -> Vec<Finding> {
         findings.push(finding.fact("line", *line as u64).fact("lines", times));
     }
     findings
+}
+
+/// What keeps a checkpoint from being read, if anything does.
+pub(super) fn worst(oddities: &[Oddity]) -> Option<&Oddity> {
+    let stops = oddities.iter().find(|oddity| oddity.stops_a_broker());
+    stops.or_else(|| oddities.iter().find(|oddity| **oddity == Oddity::NoLineEnd))
 }
 
 /// What the checkpoints say of one partition, against where its log begins and ends.

@@ -26,6 +26,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 use transactions::TxnCheck;
 
+/// How far a segment's offsets go, from its base offset on: an index has 31 bits for them.
+const FARTHEST: i64 = 1 << 31;
+
 /// What the log says that the files beside it must agree with, gathered while a walk shows its batches.
 ///
 /// In the order of the log: [`segment`](Self::segment) before each segment (and before it is mapped, so that an index is
@@ -45,6 +48,8 @@ pub struct SideFacts<'d> {
     last_offset: i64,
     /// The greatest time in the segment; -1 for none.
     max_timestamp: i64,
+    /// The offset that no batch of the segment may reach.
+    to: i64,
     /// A batch that ends at or behind this offset is looked at closely.
     next_offset: i64,
     /// A batch that begins at or behind this position is looked at closely.
@@ -107,6 +112,7 @@ impl<'d> SideFacts<'d> {
             inflater: Inflater::new(),
             last_offset: -1,
             max_timestamp: -1,
+            to: i64::MAX,
             next_offset: i64::MAX,
             next_position: u64::MAX,
         };
@@ -129,10 +135,15 @@ impl<'d> SideFacts<'d> {
             ..SegmentChecks::default()
         };
         self.max_timestamp = -1;
+        self.to = self.segment.next_base.unwrap_or(file.base_offset.saturating_add(FARTHEST));
         let twin = |suffix: &str| Twin::of(file, suffix);
         self.segment.offsets = OffsetCheck::new(&twin("index"), file, &mut self.findings);
         self.segment.times = TimeCheck::new(&twin("timeindex"), file, &mut self.findings);
-        self.segment.txns = TxnCheck::new(&twin("txnindex"), &mut self.findings);
+        let txns = twin("txnindex");
+        self.segment.txns = match twin("index").is_absent() && txns.is_absent() {
+            true => TxnCheck::of_none(),
+            false => TxnCheck::new(&txns, &mut self.findings),
+        };
         self.watch();
     }
 
@@ -141,7 +152,10 @@ impl<'d> SideFacts<'d> {
     pub fn batch(&mut self, batch: &Batch<'_>) {
         let header = batch.header();
         let previous = self.last_offset;
-        self.last_offset = previous.max(header.last_offset);
+        if header.base_offset <= previous || header.last_offset >= self.to {
+            return self.misplaced(batch);
+        }
+        self.last_offset = header.last_offset;
         self.max_timestamp = self.max_timestamp.max(header.max_timestamp);
         self.segment.end = batch.position() + batch.len();
         // Few batches are anything but the next one of the same leader, without a producer.
@@ -166,6 +180,13 @@ impl<'d> SideFacts<'d> {
         self.segment.offsets.damage(&range);
         self.producers.damage();
         self.watch();
+    }
+
+    /// A batch whose offsets do not follow those before, or are another segment's: it says nothing about other files.
+    #[cold]
+    #[inline(never)]
+    fn misplaced(&mut self, batch: &Batch<'_>) {
+        self.damage(batch.position()..batch.position() + batch.len());
     }
 
     #[inline(never)]
@@ -264,6 +285,10 @@ impl Twin {
         let name = format!("{digits}.{suffix}{on_its_way}");
         let bytes = std::fs::read(segment.path.with_file_name(&name));
         Twin { name, bytes, base_offset: segment.base_offset }
+    }
+
+    fn is_absent(&self) -> bool {
+        matches!(&self.bytes, Err(error) if error.kind() == io::ErrorKind::NotFound)
     }
 
     /// None if it is not there. One that cannot be read is a finding.

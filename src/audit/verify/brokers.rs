@@ -4,6 +4,7 @@
 
 use crate::audit::{Code, Fact, Finding, List};
 use crate::model::preflight::{At, Coordinator, Refusal, Verdict};
+use crate::words::counted;
 
 /// The findings of one partition's verdicts.
 pub fn of_verdicts(partition: Option<i32>, verdicts: &[Verdict]) -> Vec<Finding> {
@@ -16,13 +17,13 @@ pub fn of_verdicts(partition: Option<i32>, verdicts: &[Verdict]) -> Vec<Finding>
 
 fn unloadable(verdict: &Verdict) -> Finding {
     let (broker, refused, consequence) = (verdict.coordinator, verdict.refused, verdict.consequence());
-    let records = if refused == 1 { "one record".to_owned() } else { format!("{refused} records") };
+    let records = counted(refused, "record");
     let mut message = format!("{broker} does not load this partition, because of {records}: {consequence}");
     let unchecked = verdict.unchecked;
     if unchecked.wrong_crc > 0 {
         message.push_str(&format!(
-            " ({} batches with a wrong CRC were judged as they read; a broker that did not stop in order cuts the log there)",
-            unchecked.wrong_crc
+            " ({} with a wrong CRC: judged as it reads, but a broker that did not stop in order cuts the log there)",
+            counted(unchecked.wrong_crc, "batch")
         ));
     }
     let first = verdict.refusals.first().map(|first| first.at.offset);
@@ -76,7 +77,7 @@ fn skipped(verdicts: &[Verdict]) -> Vec<Finding> {
     }
     let of = |(number, count, first, brokers): (i16, u64, &At, Vec<Coordinator>)| {
         let names: Vec<_> = brokers.iter().map(Coordinator::to_string).collect();
-        let message = format!("{count} records of type {number} are passed over by {}", names.join(", "));
+        let message = format!("passed over by {}: {} of type {number}", names.join(", "), counted(count, "record"));
         let finding = at(Finding::new(Code::BrokerSkips, message), first).fact("type", i32::from(number));
         finding.fact("count", count).fact("brokers", Fact::List(names.into_iter().map(Fact::Text).collect()))
     };

@@ -99,6 +99,7 @@ fn words(lost: &LostKey) -> String {
     let to = match &lost.fallback {
         None => "is gone".to_owned(),
         Some(before) => match (committed(&lost.key, &before.value), &before.value) {
+            (Some(n), _) if said == Some(n) => return format!("{what} stays at {n}, by an older record"),
             (Some(n), _) => format!("falls back to {n}"),
             (None, Kept::Tombstone) => "is deleted again".to_owned(),
             (None, _) => format!("falls back to the record at offset {}", before.offset),

@@ -13,6 +13,7 @@ use crate::log::dir::PartitionDir;
 use crate::log::segment::base_offset_of_name;
 use crate::log::{BadRecord, Batch, Codec, Header, Hole, Record, Segment, TimestampType};
 use crate::model::walk::{Step, Visitor};
+use crate::words::counted;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -127,11 +128,15 @@ impl<'w, 'd> Walk<'w, 'd> {
         }
         let Row { gaps, missing, empty, .. } = self.row;
         if gaps > 0 {
-            let message = format!("{gaps} gaps between batches, {missing} offsets in all: normal after compaction");
+            let message = format!(
+                "{} between batches, {} in all: normal after compaction",
+                counted(gaps, "gap"),
+                counted(missing, "offset")
+            );
             self.list.push(Finding::new(Code::OffsetGap, message).fact("gaps", gaps).fact("offsets", missing));
         }
         if empty > 0 {
-            let message = format!("{empty} batches without records: the cleaner keeps them");
+            let message = format!("{} without records: the cleaner keeps them", counted(empty, "batch"));
             self.list.push(Finding::new(Code::EmptyBatch, message).fact("batches", empty));
         }
         Ok(Verified { findings: self.list.finish(), counts: self.counts })
@@ -167,7 +172,10 @@ impl<'w, 'd> Walk<'w, 'd> {
             side.damage(batch.position()..batch.position() + batch.len());
         }
         let (readable, unreadable) = self.lost.batch(&batch);
-        let message = format!("{fault}; {readable} records can be read all the same, {unreadable} cannot");
+        let message = match unreadable {
+            0 => format!("{fault}; {} can be read all the same", counted(readable, "record")),
+            _ => format!("{fault}; {} can be read all the same, {unreadable} cannot", counted(readable, "record")),
+        };
         let mut finding = Finding::new(Code::CrcMismatch, message);
         if let FaultKind::CrcMismatch { stored, computed } = fault {
             finding = finding.fact("stored", *stored).fact("computed", *computed);
@@ -306,7 +314,7 @@ impl Visitor for Walk<'_, '_> {
             FaultKind::ZeroTail => format!("{length} zeros to the end of the file: allocated in advance"),
             fault if normal => format!("{length} bytes of a write that a stop cut short: {fault}"),
             fault if hole.is_whole_batch => format!("{fault}, but the CRC is right: nothing else is damaged"),
-            fault => format!("{length} bytes: {fault}"),
+            fault => format!("{length} bytes: {fault}; whose records they held cannot be read"),
         };
         let code = Code::of_fault(&hole.fault);
         let mut finding = Finding::new(code, message).file(segment.name()).position(hole.position);

@@ -5,12 +5,14 @@
 mod check;
 mod common;
 mod records;
+mod salvage;
 mod state;
 mod tools;
 
 pub use check::*;
 pub use common::*;
 pub use records::*;
+pub use salvage::*;
 pub use state::*;
 pub use tools::*;
 
@@ -86,6 +88,8 @@ pub enum Command {
     /// What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of
     /// one log
     Diff(DiffArgs),
+    /// A loadable copy of a damaged log with every record that can be read, and exactly what was lost
+    Salvage(SalvageArgs),
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?
     Verify(VerifyArgs),
     /// Which partition of __consumer_offsets a group hashes to

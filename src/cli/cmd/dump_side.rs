@@ -9,10 +9,10 @@ use crate::cli::render::side::{RenderSide, Shown, SideCsv, SideJson, SideTables}
 use crate::cli::render::side_kafka::{self, SideKafka};
 use crate::cli::select::Selector;
 use crate::cli::talk::Context;
-use crate::cli::words::counted;
 use crate::log::dir::{OFFSETS_TOPIC, PartitionDir, PartitionName, Variant};
 use crate::log::place::{LogDir, Other, Place, classify};
 use crate::log::side_file::{SideFile, SideKind};
+use crate::words::counted;
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
 

@@ -10,7 +10,6 @@ use crate::cli::select::GroupFilter;
 use crate::cli::state::{in_parallel, log_dirs, start_of, topics_of_file};
 use crate::cli::talk::Context;
 use crate::cli::time::Moment;
-use crate::cli::words::counted;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::Segment;
 use crate::model::history::event::{Event, Story, What};
@@ -19,6 +18,7 @@ use crate::model::load::{Until, last_offset_at};
 use crate::model::rules::{Release, Rules};
 use crate::model::topics::Topics;
 use crate::model::walk::Step;
+use crate::words::counted;
 use anyhow::{Context as _, Result, bail};
 use std::ffi::OsString;
 

@@ -8,7 +8,7 @@ use crate::cli::render::info_json;
 use crate::cli::talk::Context;
 use crate::json::{Json, Style};
 use crate::log::dir::OtherKind;
-use crate::log::log_dir::{Lock, LogDirFiles};
+use crate::log::log_dir::LogDirFiles;
 use crate::log::{Inflater, Inventory, Segment, checkpoint};
 use anyhow::{Context as _, Result};
 use std::collections::BTreeSet;
@@ -74,11 +74,6 @@ fn log_dir_of(
     for file in &files.checkpoints {
         let path = files.path.join(file.name);
         file.content.oddities.iter().for_each(|odd| context.detail(&format!("{}: {odd}", path.display())));
-    }
-    if let Lock::Held { .. } = files.lock {
-        let path = files.path.display();
-        context
-            .note(&format!("{path}: a broker is running on it; what is written meanwhile may be missing or look cut"));
     }
     known.push(files.clone());
     Ok(Some(files))

@@ -10,17 +10,20 @@ use crate::cli::input::{self, Partition};
 use crate::cli::render::findings::{findings, verdict_lines};
 use crate::cli::state::{in_parallel, threads};
 use crate::cli::talk::Context;
-use crate::cli::words::counted;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::log_dir::LogDirFiles;
 use crate::model::load::log_start;
 use crate::model::preflight::{Coordinator, Verdict, preflight};
 use crate::model::replay::Helper;
+use crate::words::counted;
 use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
 
 /// Runs it.
 pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
+    if !args.fast {
+        context.tell_of_files();
+    }
     let partitions = input::open(&args.input, context)?;
     let log_dirs = log_dirs(&partitions)?;
     context.begin(partitions.iter().map(Partition::bytes).sum());

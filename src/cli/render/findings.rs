@@ -7,8 +7,8 @@ use super::table::{Looking, Looks, Table};
 use crate::audit::{Code, Fact, Finding, Severity};
 use crate::cli::args::TextFormat;
 use crate::cli::render::document;
-use crate::cli::words::counted;
 use crate::model::preflight::Verdict;
+use crate::words::counted;
 use serde_json::{Map, Value, json};
 
 /// All of them, in their order.

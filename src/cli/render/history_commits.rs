@@ -4,10 +4,10 @@
 
 use super::history_words::{Names, ranges, span_of_time};
 use super::name::visible;
-use crate::cli::words::counted;
 use crate::model::history::event::{
     CommitStep, Commits, Event, Flag, Forgotten, Move, Presence, Span, Unfinished, Why,
 };
+use crate::words::counted;
 use std::collections::BTreeMap;
 
 /// Commits between two other events.

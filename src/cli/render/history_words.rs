@@ -5,11 +5,11 @@
 use super::history::Fullness;
 use super::history_commits as commits;
 use super::name::visible;
-use crate::cli::words::counted;
 use crate::model::history::event::{
     Damage, Difference, Event, Facts, Fate, Gap, MemberStep, Piece, Role, Storm, Turn, What, pieces,
 };
 use crate::model::view::{Assignment, GroupType, Member, ShareTopic};
+use crate::words::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names, partitions and members beyond this are counted, not listed.

@@ -5,13 +5,13 @@
 use super::table::{Looks, Table, csv_line};
 use crate::cli::input::{Partition, left_out_reason};
 use crate::cli::time::rfc3339;
-use crate::cli::words::counted;
 use crate::json::Json;
 use crate::log::Inventory;
 use crate::log::codec::Codec;
 use crate::log::dir::{OtherKind, Variant};
 use crate::log::inventory::{Count, Producer, SegmentSum};
 use crate::log::log_dir::{CheckpointKind, Lock, LogDirFiles};
+use crate::words::counted;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 

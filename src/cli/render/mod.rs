@@ -20,6 +20,8 @@ pub mod kafka_dump_log;
 pub mod kafka_formatter;
 pub mod name;
 pub mod records;
+pub mod salvage;
+pub mod salvage_text;
 pub mod side;
 pub mod side_kafka;
 pub mod table;

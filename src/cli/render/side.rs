@@ -7,9 +7,9 @@ use super::name::visible;
 use super::records::{RowFormat, Rows};
 use super::table::{Looks, csv_line};
 use crate::cli::time::rfc3339;
-use crate::cli::words::counted;
 use crate::json::{Json, Style};
 use crate::log::side_file::{SideContent, SideFault, SideFile, SideKind};
+use crate::words::counted;
 
 /// A file, and where it lies.
 pub struct Shown {
@@ -442,6 +442,12 @@ impl SideCsv {
             })
             .collect();
         self.line(row.into_iter());
+    }
+}
+
+impl Default for SideCsv {
+    fn default() -> Self {
+        SideCsv::new()
     }
 }
 

@@ -91,6 +91,12 @@ impl SideKafka {
     }
 }
 
+impl Default for SideKafka {
+    fn default() -> Self {
+        SideKafka::new()
+    }
+}
+
 impl RenderSide for SideKafka {
     fn file(&mut self, shown: &Shown, limit: u64) {
         let file = &shown.file;

@@ -1,4 +1,4 @@
-//! Words that verbs share: counted things.
+//! Words that messages share: counted things.
 //!
 //! Must not know: what is counted.
 

@@ -1,0 +1,347 @@
+//! `salvage`: a loadable copy of a damaged log, and exactly what was lost.
+
+use super::Outcome;
+use crate::cli::Usage;
+use crate::cli::args::{ReportFormat, SalvageArgs};
+use crate::cli::input::{self, Partition};
+use crate::cli::render::salvage::{Told, objects};
+use crate::cli::render::salvage_text;
+use crate::cli::talk::Context;
+use crate::log::dir::{OtherKind, PartitionDir, PartitionName};
+use crate::log::{DEFAULT_MAX_INFLATED, checkpoint};
+use crate::model::load::log_start;
+use crate::model::preflight::{Coordinator, Verdict, preflight};
+use crate::model::rules::Release;
+use crate::rewrite::apply::{self, Done};
+use crate::rewrite::interrupt::Interrupt;
+use crate::rewrite::out::{FileOut, OutDir, PartitionOut};
+use crate::rewrite::salvage::{FileIn, Manner, Salvage, Wreck, survey};
+use crate::rewrite::survey::Wishes;
+use crate::rewrite::union::Take;
+use crate::words::counted;
+use anyhow::{Context as _, Result, bail};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Taking out a record can make another one unloadable: after so many rounds it is given up.
+const MOST_ROUNDS: usize = 100;
+
+/// Runs it.
+pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
+    let reading = &args.input.reading;
+    let partitions = input::open(&args.input, context)?;
+    check_numbers(&partitions)?;
+    let replicas = args
+        .also
+        .iter()
+        .map(|path| input::open_paths(std::slice::from_ref(path), reading, context))
+        .collect::<Result<Vec<_>>>()?;
+    let interrupt = interrupt()?;
+    let out = match &args.out {
+        Some(path) if !args.dry_run => {
+            refuse_inside(path, partitions.iter().chain(replicas.iter().flatten()))?;
+            let old = OutDir::left_behind(path);
+            let out = OutDir::create(path)?;
+            old.iter().for_each(|path| {
+                context.note(&format!("{}: left by a run that was killed; it can be removed", path.display()));
+            });
+            Some(out)
+        }
+        _ => None,
+    };
+    let mut report = Report::new(args.format, out.as_ref())?;
+    let bytes: u64 = partitions.iter().map(Partition::bytes).sum();
+    // Read once, and once more to write it.
+    context.begin(if out.is_some() { bytes * 2 } else { bytes });
+    let mut work = Work { args, interrupt, replicas, context, before: 0 };
+    let mut outcome = Outcome::Clean;
+    for partition in &partitions {
+        let salvage = work.partition(partition, out.as_ref(), &mut report)?;
+        if salvage.is_damaged() {
+            outcome = Outcome::Findings;
+        }
+    }
+    let Work { interrupt, context, .. } = work;
+    let stdout = report.finish()?;
+    interrupt.check()?;
+    if let Some(out) = out {
+        let path = out.path().to_owned();
+        out.publish()?;
+        context.end();
+        context.note(&format!("{}: written, read back and flushed to disk", path.display()));
+    }
+    context.end();
+    context.out.all(&stdout)?;
+    Ok(outcome)
+}
+
+/// Signals that ask to end set a flag, which is looked at between batches.
+fn interrupt() -> Result<Interrupt> {
+    let flag = Arc::new(AtomicBool::new(false));
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, flag.clone()).context("a signal cannot be caught")?;
+    }
+    Ok(Interrupt::new(flag))
+}
+
+fn check_numbers(partitions: &[Partition]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for partition in partitions {
+        let path = partition.path().display();
+        let Some(number) = partition.number else {
+            return Err(Usage(format!("{path}: no partition in the folder's name; add --partition N")).into());
+        };
+        if !seen.insert(number) {
+            return Err(Usage(format!(
+                "{path}: partition {number} was given before; pass one copy, and the others with --also"
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// A new folder inside of what is read would change it.
+fn refuse_inside<'p>(out: &Path, partitions: impl Iterator<Item = &'p Partition>) -> Result<()> {
+    let parent = match out.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let Ok(parent) = parent.canonicalize() else { return Ok(()) };
+    for partition in partitions {
+        let Some(folder) = partition.folder().and_then(|folder| folder.canonicalize().ok()) else { continue };
+        let log_dir = folder.parent().filter(|_| partition.dir.is_some());
+        let inside_log_dir = log_dir.is_some_and(|dir| {
+            parent.starts_with(dir) && crate::log::log_dir::LogDirFiles::of(dir).is_ok_and(|files| files.is_some())
+        });
+        // A file somewhere may have a new folder beside it; one in a partition's folder may not.
+        let is_partition = partition.dir.is_some() || PartitionName::of(&folder).is_some();
+        if is_partition && parent.starts_with(&folder) || inside_log_dir {
+            bail!("{}: lies inside of what is read, which is never changed; pass --out elsewhere", out.display());
+        }
+    }
+    Ok(())
+}
+
+struct Work<'w> {
+    args: &'w SalvageArgs,
+    interrupt: Interrupt,
+    /// The partitions of each replica.
+    replicas: Vec<Vec<Partition>>,
+    context: &'w mut Context,
+    /// Bytes of the partitions that are done.
+    before: u64,
+}
+
+impl Work<'_> {
+    fn partition(&mut self, partition: &Partition, out: Option<&OutDir>, report: &mut Report) -> Result<Salvage> {
+        let number = partition.number.unwrap_or_default();
+        let wreck = self.wreck(partition);
+        let manner = self.manner();
+        let (before, context) = (self.before, &*self.context);
+        let mut salvage = survey(&wreck, &manner, &self.interrupt, &mut |bytes| context.at(before + bytes))?;
+        self.before += partition.bytes();
+        let (mut done, mut verdict) = (None, None);
+        match (out, self.args.drop_unloadable) {
+            (Some(out), _) => {
+                let (written, judged) = self.write(partition, &mut salvage, out, number)?;
+                (done, verdict) = (Some(written), Some(judged));
+                self.before += partition.bytes();
+            }
+            (None, Some(broker)) => {
+                // Once, on the old files: what shows only when something is taken out, shows only when it is done.
+                let judged = self.judge(&partition.paths(), broker)?;
+                salvage.drop_records(&refused(&judged))?;
+            }
+            (None, None) => {}
+        }
+        salvage.settle_losses(&self.interrupt)?;
+        report.partition(&Told { partition: number, path: partition.path(), salvage: &salvage, done, verdict })?;
+        Ok(salvage)
+    }
+
+    fn judge(&self, segments: &[PathBuf], broker: Coordinator) -> Result<Verdict> {
+        let verdicts = preflight(segments, &[broker], None, self.manner().max_inflated, &mut |_| {})?;
+        self.interrupt.check()?;
+        verdicts.into_iter().next().context("no verdict")
+    }
+
+    /// Writes a partition; where that is asked for, again and again without the records that a broker refuses.
+    fn write(
+        &self,
+        partition: &Partition,
+        salvage: &mut Salvage,
+        out: &OutDir,
+        number: i32,
+    ) -> Result<(Done, Verdict)> {
+        let metadata = self.metadata(partition, number)?;
+        if metadata.as_ref().is_some_and(|bytes| checkpoint::topic_id(bytes).is_none()) {
+            self.context.note(&format!(
+                "partition {number}: partition.metadata names no topic id that makes sense; it is carried over as it is"
+            ));
+        }
+        if metadata.is_none() {
+            self.context.note(&format!(
+                "partition {number}: no partition.metadata, by which a broker knows the topic's id: it takes the new folder \
+                 for a stray one unless you put the file in"
+            ));
+        }
+        let leader_epochs = read_other(partition.dir.as_ref(), OtherKind::LeaderEpochs)?;
+        let broker = match self.args.drop_unloadable {
+            Some(broker) => broker,
+            None => Release::NEWEST.to_string().parse().map_err(anyhow::Error::msg)?,
+        };
+        for _ in 0..MOST_ROUNDS {
+            let plan = salvage.plan(metadata.clone(), leader_epochs.clone());
+            let to = out.partition(number)?;
+            let folder = to.path().to_owned();
+            let max_inflated = self.manner().max_inflated;
+            let mut at = self.before;
+            let done = apply::write(&plan, &mut salvage.sources, to, max_inflated, &self.interrupt, &mut |bytes| {
+                at += bytes;
+                self.context.at(at);
+            })?;
+            let paths: Vec<_> = done.segments.iter().map(|segment| segment.path.clone()).collect();
+            let verdict = self.judge(&paths, broker)?;
+            if verdict.loads() || self.args.drop_unloadable.is_none() {
+                self.note_refused(number, &verdict);
+                return Ok((done, verdict));
+            }
+            let before = salvage.log.incidents.len();
+            salvage.drop_records(&refused(&verdict))?;
+            if salvage.log.incidents.len() == before {
+                break;
+            }
+            PartitionOut::remove(&folder)?;
+        }
+        bail!(
+            "partition {number}: {broker} would still not load it after {MOST_ROUNDS} rounds of taking out what it refuses"
+        )
+    }
+
+    fn note_refused(&self, number: i32, verdict: &Verdict) {
+        let Some(first) = verdict.refusals.first() else { return };
+        self.context.note(&format!(
+            "partition {number}: {} would not load it, because of {} (the first at offset {}: {}); --drop-unloadable {} \
+             takes them out",
+            verdict.coordinator,
+            counted(verdict.refused, "record"),
+            first.at.offset,
+            first.reason,
+            verdict.coordinator,
+        ));
+    }
+
+    fn manner(&self) -> Manner {
+        let args = self.args;
+        Manner {
+            wishes: Wishes { keep_doubtful: args.keep_doubtful, mend: args.mend },
+            leftovers: if args.include_leftovers { Take::Everything } else { Take::Lost },
+            max_inflated: args.input.reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED),
+        }
+    }
+
+    fn wreck(&self, partition: &Partition) -> Wreck {
+        let leftovers = partition.dir.iter().flat_map(|dir| &dir.left_out).map(|left_out| FileIn {
+            path: left_out.file.path.clone(),
+            base_offset: Some(left_out.file.base_offset),
+            len: left_out.file.len,
+        });
+        let start = partition.dir.as_ref().and_then(|dir| log_start(&dir.path, partition.number?));
+        Wreck {
+            own: files(partition),
+            leftovers: leftovers.collect(),
+            replicas: self.copies(partition.number).map(files).collect(),
+            log_start: start.filter(|start| *start > 0),
+        }
+    }
+
+    /// The other copies of a partition.
+    fn copies(&self, number: Option<i32>) -> impl Iterator<Item = &Partition> {
+        self.replicas.iter().flatten().filter(move |replica| replica.number == number)
+    }
+
+    fn metadata(&self, partition: &Partition, number: i32) -> Result<Option<Vec<u8>>> {
+        for copy in std::iter::once(partition).chain(self.copies(Some(number))) {
+            if let Some(bytes) = read_other(copy.dir.as_ref(), OtherKind::PartitionMetadata)? {
+                return Ok(Some(bytes));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The records that a broker refuses, by offset, and why.
+fn refused(verdict: &Verdict) -> BTreeMap<i64, String> {
+    let why = |reason| format!("{} refuses it: {reason}", verdict.coordinator);
+    verdict.refusals.iter().map(|refusal| (refusal.at.offset, why(&refusal.reason))).collect()
+}
+
+fn files(partition: &Partition) -> Vec<FileIn> {
+    let file = |it: &input::SegmentInput| FileIn { path: it.path.clone(), base_offset: it.base_offset, len: it.len };
+    partition.segments.iter().map(file).collect()
+}
+
+fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
+    let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
+    Ok(Some(std::fs::read(&file.path).with_context(|| file.path.display().to_string())?))
+}
+
+/// The report, on its way to stdout and to the files beside the partitions.
+struct Report {
+    format: ReportFormat,
+    stdout: Vec<u8>,
+    files: Option<(FileOut, FileOut)>,
+    any: bool,
+}
+
+impl Report {
+    fn new(format: ReportFormat, out: Option<&OutDir>) -> Result<Self> {
+        let files = match out {
+            Some(out) => Some((out.open("salvage.txt")?, out.open("salvage.jsonl")?)),
+            None => None,
+        };
+        Ok(Report { format, stdout: Vec::new(), files, any: false })
+    }
+
+    fn partition(&mut self, told: &Told<'_>) -> Result<()> {
+        if self.format == ReportFormat::Table {
+            salvage_text::write(told, &mut self.stdout)?;
+        }
+        if let Some((text, _)) = &mut self.files {
+            salvage_text::write(told, text)?;
+        }
+        let Report { format, stdout, files, any } = self;
+        objects(told, &mut |object| {
+            if let Some((_, lines)) = files {
+                writeln!(lines, "{object}")?;
+            }
+            match format {
+                ReportFormat::Table => {}
+                ReportFormat::Jsonl => writeln!(stdout, "{object}")?,
+                ReportFormat::Json => {
+                    let before = if *any { "," } else { "[" };
+                    write!(stdout, "{before}\n{object}")?;
+                    *any = true;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<u8>> {
+        if self.format == ReportFormat::Json {
+            self.stdout.extend_from_slice(if self.any { b"\n]\n" } else { b"[]\n" });
+        }
+        if let Some((text, lines)) = self.files {
+            text.finish()?;
+            lines.finish()?;
+        }
+        Ok(self.stdout)
+    }
+}

@@ -1,0 +1,213 @@
+//! What `salvage` did, for people: a line a stretch, a line a lost key.
+//!
+//! Must not know: how any of it was found.
+
+use super::name::visible;
+use super::salvage::{Told, Totals, flat_key, marker_message, value_of};
+use crate::cli::time::rfc3339;
+use crate::model::losses::{Kept, LostKey};
+use crate::rewrite::plan::Role;
+use crate::rewrite::report::{Incident, Outcome};
+use crate::schema::{Key, RecordType};
+use crate::words::counted;
+use serde_json::Value;
+use std::io::{self, Write};
+
+/// Writes all of a partition.
+///
+/// # Errors
+/// If `to` cannot be written to.
+pub fn write(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let salvage = told.salvage;
+    head(told, to)?;
+    for incident in &salvage.log.incidents {
+        stretch(told, incident, to)?;
+    }
+    for from in &salvage.joined {
+        let whose = match from.role {
+            Role::Leftover => format!("a leftover file in {}", told.copy_path(from.role)),
+            _ => told.copy_path(from.role),
+        };
+        if from.damaged > 0 {
+            writeln!(to, "  {whose} is damaged too: {}", counted(from.damaged, "damaged stretch"))?;
+        }
+        for (first, last) in &from.joined.added {
+            writeln!(to, "  offsets {first} to {last} added from {whose}")?;
+        }
+        if let Some((offset, theirs_win)) = from.joined.diverged {
+            let wins = if theirs_win { whose.as_str() } else { "this log" };
+            writeln!(
+                to,
+                "  {whose} tells another story from offset {offset} on; {wins} wins, by its higher leader epoch"
+            )?;
+        }
+        if from.guarded > 0 {
+            writeln!(
+                to,
+                "  {} of {whose} left out again: what took their place there is already cleaned away here",
+                counted(from.guarded, "record")
+            )?;
+        }
+        for conflict in &from.joined.conflicts {
+            let side = |content: &Option<crate::rewrite::report::Content>| {
+                content.as_ref().map_or("nothing".to_owned(), |it| {
+                    let key = it.key.as_deref().unwrap_or_default();
+                    let value = value_of(key, it.value.as_deref());
+                    format!("epoch {}: {} = {}", it.epoch, key_words(key), value_words(key, &value))
+                })
+            };
+            let taken = if conflict.theirs_wins { "the second is taken" } else { "the first is taken" };
+            let (ours, theirs) = (side(&conflict.ours), side(&conflict.theirs));
+            writeln!(to, "  conflict at offset {}: {ours} | {whose}, {theirs}; {taken}", conflict.offset)?;
+        }
+        let more = from.joined.conflicts_in_all - from.joined.conflicts.len() as u64;
+        if more > 0 {
+            writeln!(to, "  {more} more conflicts with {whose}")?;
+        }
+    }
+    for marker in &salvage.markers {
+        writeln!(to, "  offset {}: {}", marker.offset, marker_message(marker))?;
+        for key in &marker.hanging {
+            writeln!(to, "    hangs: {}", key_words(key))?;
+        }
+    }
+    lost_keys(told, to)
+}
+
+fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let salvage = told.salvage;
+    let totals = Totals::of(salvage);
+    writeln!(to, "partition {}: {}", told.partition, told.path.display())?;
+    let kept = format!("{}, {}", counted(totals.batches, "batch"), counted(totals.records, "record"));
+    let first = totals.first.map_or("-".to_owned(), |first| first.to_string());
+    let verb = if told.done.is_some() { "kept" } else { "would be kept" };
+    writeln!(to, "  {verb}: {kept}; first offset {first}, end offset {}", salvage.end())?;
+    if !salvage.is_damaged() {
+        writeln!(to, "  nothing is lost")?;
+    }
+    Ok(())
+}
+
+fn stretch(told: &Told<'_>, incident: &Incident, to: &mut dyn Write) -> io::Result<()> {
+    let offsets = match (incident.first, incident.last) {
+        (Some(first), Some(last)) if first == last => format!("offset {first}"),
+        (Some(first), Some(last)) => format!("offsets {first} to {last}"),
+        (Some(first), None) => format!("offsets from {first} on"),
+        _ => "no offset".to_owned(),
+    };
+    let name = told.salvage.sources.name(incident.source);
+    let what = match &incident.outcome {
+        Outcome::Normal => "left out, as a broker does when it starts".to_owned(),
+        Outcome::Copied => "copied as it is".to_owned(),
+        Outcome::Nothing => "left out; no offset is missing".to_owned(),
+        Outcome::Lost => "LOST".to_owned(),
+        Outcome::Partly { kept, lost } => format!("written anew, {kept} kept, {lost} LOST"),
+        Outcome::Doubtful { kept, lost } => format!("kept in doubt: {kept}; {lost} LOST"),
+        Outcome::Mended(changes) => {
+            let change = |it: &crate::rewrite::mend::Change| {
+                format!("byte {} from {:#04x} to {:#04x}", incident.position + u64::from(it.at), it.old, it.new)
+            };
+            format!("mended: {}", changes.iter().map(change).collect::<Vec<_>>().join(", "))
+        }
+        Outcome::Repeated => "left out; all of it is kept".to_owned(),
+        Outcome::Overruled => "LEFT OUT".to_owned(),
+        Outcome::PartlyOverruled => "LEFT OUT in part".to_owned(),
+        Outcome::Filled(sources) => {
+            let path =
+                |id: &u32| told.salvage.sources.get(*id).map_or(String::new(), |it| it.path.display().to_string());
+            format!("filled from {}", sources.iter().map(path).collect::<Vec<_>>().join(", "))
+        }
+        Outcome::Unloadable => "TAKEN OUT".to_owned(),
+    };
+    let hint = match &incident.would_mend {
+        Some(_) => "; --mend would put it right",
+        None => "",
+    };
+    let producer = match &incident.producer {
+        Some(producer) if producer.ends => format!("; it ends a transaction of producer {}", producer.id),
+        Some(producer) => format!("; part of a transaction of producer {}", producer.id),
+        None => String::new(),
+    };
+    writeln!(
+        to,
+        "  {name} at byte {}, {}, {offsets}: {what}: {} ({}){producer}{hint}",
+        incident.position,
+        counted(incident.length, "byte"),
+        incident.message,
+        incident.code,
+    )?;
+    if incident.outcome.loses() && !incident.is_batches {
+        writeln!(to, "    keys cannot be read there: any group may have had records")?;
+    }
+    Ok(())
+}
+
+fn lost_keys(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let salvage = told.salvage;
+    if salvage.unreadable > 0 {
+        writeln!(to, "  {} lost whose key cannot be read", counted(salvage.unreadable, "record"))?;
+    }
+    if salvage.lost.is_empty() {
+        return Ok(());
+    }
+    let totals = Totals::of(salvage);
+    writeln!(
+        to,
+        "  {} lost: {} go back to an older value, {} are gone, {} are superseded by a later record",
+        counted(salvage.lost.len() as u64, "key"),
+        totals.fallen_back,
+        totals.gone,
+        totals.superseded,
+    )?;
+    for lost in &salvage.lost {
+        writeln!(to, "    {}", lost_line(lost))?;
+    }
+    if salvage.lost_beyond > 0 {
+        writeln!(to, "    and {} of more keys, not listed", counted(salvage.lost_beyond, "record"))?;
+    }
+    Ok(())
+}
+
+fn lost_line(lost: &LostKey) -> String {
+    let time = if lost.timestamp >= 0 { format!(", {}", rfc3339(lost.timestamp)) } else { String::new() };
+    let value = |kept: &Kept| match kept {
+        Kept::Unknown => "unknown".to_owned(),
+        Kept::Tombstone => "removed".to_owned(),
+        Kept::Value(bytes) => value_words(&lost.key, &value_of(&lost.key, Some(bytes))),
+    };
+    let now = match (lost.superseded_by, &lost.fallback) {
+        (Some(offset), _) => format!("superseded at offset {offset}"),
+        (None, Some(before)) => format!("goes back to {} of offset {}", value(&before.value), before.offset),
+        (None, None) => "nothing of it is left".to_owned(),
+    };
+    format!("{}: {} (offset {}{time}): {now}", key_words(&lost.key), value(&lost.value), lost.offset)
+}
+
+/// A key on one line: `group topic-partition` for an offset, else its type and fields.
+fn key_words(bytes: &[u8]) -> String {
+    let Ok(key) = Key::decode(bytes) else { return format!("unreadable key {}", flat_key(bytes)) };
+    if let Some((topic, partition)) = key.topic_partition() {
+        return format!("{} {}-{partition}", visible(key.group()), visible(topic));
+    }
+    if key.record_type == RecordType::GroupMetadata {
+        return format!("{} (group)", visible(key.group()));
+    }
+    let member = key.member().map_or(String::new(), |member| format!(" {}", visible(member)));
+    format!("{}{member} ({})", visible(key.group()), key.record_type.name())
+}
+
+/// A value in a few words: of an offset, the offset.
+fn value_words(key: &[u8], value: &Value) -> String {
+    if let Ok(key) = Key::decode(key)
+        && key.topic_partition().is_some()
+        && let Some(offset) = value.pointer("/data/offset")
+    {
+        return offset.to_string();
+    }
+    let text = value.to_string();
+    const LONGEST: usize = 200;
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}

@@ -1,0 +1,22 @@
+//! From an old log to a new one: a plan of what stays, and the one way to carry it out.
+//!
+//! [`plan`] is what a new log is made of: pieces of old files, copied byte for byte unless they say otherwise. Policies
+//! make plans ([`salvage`]); [`apply`] writes one through [`out`], reads it back and compares. Must not know: how
+//! anything is printed.
+
+pub mod apply;
+mod bounds;
+pub mod epochs;
+pub mod guard;
+pub mod hanging;
+pub mod interrupt;
+mod lineage;
+pub mod look;
+pub mod mend;
+pub mod order;
+pub mod out;
+pub mod plan;
+pub mod report;
+pub mod salvage;
+pub mod survey;
+pub mod union;

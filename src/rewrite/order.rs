@@ -1,0 +1,522 @@
+//! Offsets that go back, which no broker starts with: finds what does not belong where it stands.
+//!
+//! Two things are told apart. A *misplaced* batch, whose base offset is damaged (no CRC covers it), does not fit between
+//! its neighbours; where its records fill the gap between them exactly, its place is known. A *range written twice*
+//! goes on from where it went back: of equal contents the first is kept, else that of the higher leader epoch, else the
+//! later. Must not know: other copies.
+
+use super::bounds::{bound, doubt_epochs};
+use super::interrupt::Interrupt;
+use super::look::look;
+use super::mend::Change;
+use super::plan::{Piece, SourceId, Sources, Thin, frames};
+use super::report::{Incident, Outcome};
+use super::survey::{Entry, Part, Survey};
+use crate::log::Inflater;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
+
+/// The most offsets a segment spans: relative ones have 31 bits.
+const MOST_OFFSETS: i64 = i32::MAX as i64;
+const CODE: &str = "offset-order";
+
+/// Brings what was seen into ascending order of offsets, and says of every stretch that is left out which offsets it can
+/// have had.
+///
+/// # Errors
+/// If a file cannot be read again, or the work is interrupted.
+pub fn order(
+    survey: Survey,
+    sources: &mut Sources,
+    mend: bool,
+    max_inflated: usize,
+    interrupt: &Interrupt,
+) -> io::Result<Survey> {
+    let Survey { entries, incidents, bases, end_by_name } = survey;
+    let inflater = Inflater::with_limit(max_inflated);
+    let base_of = bases.iter().filter_map(|(id, base)| Some((*id, (*base)?))).collect();
+    let mut sorter = Sorter {
+        sources,
+        inflater,
+        incidents,
+        base_of,
+        out: Vec::new(),
+        input: entries.into(),
+        overruled: Vec::new(),
+        mend,
+        interrupt,
+    };
+    sorter.run()?;
+    sorter.restore_what_nothing_replaced();
+    let (entries, mut incidents) = (join(sorter.out), sorter.incidents);
+    let mut survey = Survey { entries, incidents: Vec::new(), bases, end_by_name };
+    doubt_epochs(&mut survey.entries, &mut incidents, mend);
+    survey.incidents = incidents;
+    bound(&mut survey);
+    Ok(survey)
+}
+
+struct Sorter<'s> {
+    sources: &'s mut Sources,
+    inflater: Inflater,
+    incidents: Vec<Incident>,
+    base_of: HashMap<SourceId, i64>,
+    /// What is in order.
+    out: Vec<Entry>,
+    /// What is to come, in the order of the files.
+    input: VecDeque<Entry>,
+    /// What something later overruled, and whether by a higher leader epoch.
+    overruled: Vec<(Part, bool)>,
+    mend: bool,
+    interrupt: &'s Interrupt,
+}
+
+/// Key and value of a record.
+type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// What stands before a place in the order.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    /// The last offset, or that before the segment's first.
+    last: i64,
+}
+
+impl Sorter<'_> {
+    fn run(&mut self) -> io::Result<()> {
+        while let Some(entry) = self.input.pop_front() {
+            self.interrupt.check()?;
+            let part = match entry {
+                Entry::Gap(_) => {
+                    self.out.push(entry);
+                    continue;
+                }
+                Entry::Part(part) => part,
+            };
+            let floor = self.floor(&part.piece);
+            if part.piece.first > floor.last && self.is_near(&part.piece, floor) {
+                self.out.push(Entry::Part(part));
+                continue;
+            }
+            match self.split_first(part)? {
+                Some((head, rest)) => {
+                    if let Some(rest) = rest {
+                        self.input.push_front(Entry::Part(rest));
+                    }
+                    self.settle(head)?;
+                }
+                None => return Err(io::Error::other("a file changed while it was read")),
+            }
+        }
+        Ok(())
+    }
+
+    fn base(&self, piece: &Piece) -> Option<i64> {
+        self.base_of.get(&piece.source).copied()
+    }
+
+    fn floor(&self, piece: &Piece) -> Before {
+        let base = self.base(piece).map_or(i64::MIN, |base| base.saturating_sub(1));
+        Before { last: self.top().map_or(-1, |top| top.piece.last).max(base).max(-1) }
+    }
+
+    /// Whether a piece can stand in its segment at all.
+    fn is_near(&self, piece: &Piece, floor: Before) -> bool {
+        let from = self.base(piece).unwrap_or(floor.last.saturating_add(1));
+        // A broker splits a segment that spans more; but only what jumps is odd, not what goes on.
+        piece.first.saturating_sub(from) <= MOST_OFFSETS
+            || piece.first == floor.last.saturating_add(1)
+            || self.top().is_some_and(|top| top.piece.source == piece.source && top.piece.last - from > MOST_OFFSETS)
+    }
+
+    fn top(&self) -> Option<&Part> {
+        self.out.iter().rev().find_map(|entry| match entry {
+            Entry::Part(part) => Some(part),
+            Entry::Gap(_) => None,
+        })
+    }
+
+    fn next_first(&self) -> Option<i64> {
+        self.input.iter().find_map(|entry| match entry {
+            Entry::Part(part) => Some(part.piece.first),
+            Entry::Gap(_) => None,
+        })
+    }
+
+    /// Parts a piece behind its first batch.
+    fn split_first(&mut self, part: Part) -> io::Result<Option<(Part, Option<Part>)>> {
+        if part.piece.batches <= 1 {
+            return Ok(Some((part, None)));
+        }
+        let segment = self.sources.open(part.piece.source)?;
+        let Some(batch) = frames(segment.bytes(), part.piece.from, part.piece.to).next() else { return Ok(None) };
+        let seen = look(&batch, &mut self.inflater);
+        let mut head = part.piece.clone();
+        head.to = head.from + batch.len();
+        (head.first, head.last, head.batches, head.records) = (seen.first, seen.last, 1, seen.records);
+        let mut rest = part.piece;
+        rest.from = head.to;
+        rest.batches -= 1;
+        rest.records = rest.records.saturating_sub(head.records);
+        let Some(next) = frames(segment.bytes(), rest.from, rest.to).next() else { return Ok(None) };
+        rest.first = look(&next, &mut self.inflater).first;
+        Ok(Some((Part { piece: head, incident: part.incident }, Some(Part { piece: rest, incident: part.incident }))))
+    }
+
+    /// Takes the topmost piece apart into batches.
+    fn explode_top(&mut self) -> io::Result<()> {
+        let Some(place) = self.out.iter().rposition(|entry| matches!(entry, Entry::Part(_))) else { return Ok(()) };
+        let Some(Entry::Part(part)) = self.out.get(place) else { return Ok(()) };
+        if part.piece.batches <= 1 {
+            return Ok(());
+        }
+        let part = part.clone();
+        let segment = self.sources.open(part.piece.source)?;
+        let mut singles = Vec::new();
+        for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
+            let look = look(&batch, &mut self.inflater);
+            let mut piece = part.piece.clone();
+            (piece.from, piece.to) = (batch.position(), batch.position() + batch.len());
+            (piece.first, piece.last, piece.batches, piece.records) = (look.first, look.last, 1, look.records);
+            singles.push(Entry::Part(Part { piece, incident: part.incident }));
+        }
+        self.out.splice(place..=place, singles);
+        Ok(())
+    }
+
+    /// What stands below the topmost part.
+    fn below_top(&self) -> i64 {
+        let mut parts = self.out.iter().rev().filter_map(|entry| match entry {
+            Entry::Part(part) => Some(part),
+            Entry::Gap(_) => None,
+        });
+        let Some(top) = parts.next() else { return -1 };
+        let base = self.base(&top.piece).map_or(i64::MIN, |base| base.saturating_sub(1));
+        parts.next().map_or(-1, |below| below.piece.last).max(base).max(-1)
+    }
+
+    /// A batch that is not above what stands before it, or far above.
+    fn settle(&mut self, head: Part) -> io::Result<()> {
+        let floor = self.floor(&head.piece);
+        let span = head.piece.last.saturating_sub(head.piece.first).saturating_add(1);
+        let next = self.next_first();
+        let goes_back = head.piece.first <= floor.last;
+        if goes_back {
+            self.explode_top()?;
+        }
+        if let Some(top) = self.top().filter(|_| goes_back) {
+            let (top, below) = (top.clone(), self.below_top());
+            let top_span = top.piece.last.saturating_sub(top.piece.first).saturating_add(1);
+            let fits = below < head.piece.first && head.piece.first - below - 1 == top_span;
+            let stands_well = top.piece.first == below.saturating_add(1);
+            let alone = below < head.piece.first
+                && head.piece.last < top.piece.first
+                && next.is_none_or(|next| next <= top.piece.last);
+            if !stands_well && (fits || alone) {
+                let place = self.take_top();
+                self.misplaced(top, fits.then_some(below.saturating_add(1)), place);
+                self.input.push_front(Entry::Part(head));
+                return Ok(());
+            }
+        }
+        let fits = next.is_some_and(|next| next > floor.last && next - floor.last - 1 == span);
+        if fits || !goes_back {
+            let place = self.out.len();
+            self.misplaced(head, fits.then_some(floor.last.saturating_add(1)), place);
+            return Ok(());
+        }
+        if let Some(kept) = self.if_repeated(&head)? {
+            return self.repeated(head, kept);
+        }
+        if self.greatest_epoch_from(head.piece.first).is_some_and(|greatest| greatest > head.piece.epoch) {
+            return self.overruled_by_before(head);
+        }
+        let goes_on = next.is_none_or(|next| next == head.piece.last.saturating_add(1) || next <= floor.last);
+        if !goes_on && head.piece.last <= floor.last {
+            let place = self.out.len();
+            self.misplaced(head, None, place);
+            return Ok(());
+        }
+        self.written_twice(head)
+    }
+
+    /// Removes the topmost part, and says where it stood.
+    fn take_top(&mut self) -> usize {
+        let place = self.out.iter().rposition(|entry| matches!(entry, Entry::Part(_)));
+        if let Some(place) = place {
+            self.out.remove(place);
+        }
+        place.unwrap_or(self.out.len())
+    }
+
+    /// A batch whose base offset is not to be believed. If its place is known it is put there, on request.
+    fn misplaced(&mut self, mut part: Part, true_first: Option<i64>, place: usize) {
+        let place = place.min(self.out.len());
+        let said = part.piece.first;
+        let mut incident = incident_of(&part.piece, CODE, Outcome::Lost);
+        incident.message = format!("base offset {said} does not fit between its neighbours");
+        (incident.first, incident.last) = (None, None);
+        let field = match true_first {
+            Some(first) => self.base_offset_patch(&part.piece, first),
+            None => Vec::new(),
+        };
+        if let Some(first) = true_first {
+            incident.message.push_str(&format!("; offset {first} would"));
+        }
+        if self.mend && !field.is_empty() {
+            let first = true_first.unwrap_or_default();
+            let span = part.piece.last - part.piece.first;
+            (part.piece.first, part.piece.last) = (first, first.saturating_add(span));
+            (incident.first, incident.last) = (Some(part.piece.first), Some(part.piece.last));
+            let patch = part.piece.edit.patch.iter().copied();
+            part.piece.edit.patch = patch.chain(field.iter().map(|change| (change.at, change.new))).collect();
+            incident.outcome = Outcome::Mended(field);
+            self.incidents.push(incident);
+            part.incident = Some(self.incidents.len() - 1);
+            self.out.insert(place, Entry::Part(part));
+            return;
+        }
+        incident.would_mend = field.last().copied();
+        self.incidents.push(incident);
+        self.out.insert(place, Entry::Gap(self.incidents.len() - 1));
+    }
+
+    /// What to change of a batch's first eight bytes for it to begin at an offset. A wrapper of magic 1 names its last
+    /// one; the offsets inside one of magic 0 are the log's own, and cannot be moved.
+    fn base_offset_patch(&mut self, piece: &Piece, first: i64) -> Vec<Change> {
+        let Ok(segment) = self.sources.open(piece.source) else { return Vec::new() };
+        let Some(batch) = frames(segment.bytes(), piece.from, piece.to).next() else { return Vec::new() };
+        let header = batch.header();
+        let stored = header.base_offset;
+        let is_wrapper = header.magic < 2 && header.codec != crate::log::Codec::None;
+        if is_wrapper && header.magic == 0 {
+            return Vec::new();
+        }
+        let right = if is_wrapper { first.saturating_add(piece.last - piece.first) } else { first };
+        let pairs = stored.to_be_bytes().into_iter().zip(right.to_be_bytes()).enumerate();
+        pairs.filter(|(_, (a, b))| a != b).map(|(at, (old, new))| Change { at: at as u32, old, new }).collect()
+    }
+
+    /// If every record of a batch at an offset that is taken stands there with the same contents: how many stand behind
+    /// all that is taken.
+    fn if_repeated(&mut self, head: &Part) -> io::Result<Option<u64>> {
+        let mut there = BTreeMap::new();
+        let mut top_last = i64::MIN;
+        // Only what reaches into the batch's range.
+        let parts: Vec<Piece> = (self.out.iter().rev())
+            .filter_map(|entry| match entry {
+                Entry::Part(part) => Some(&part.piece),
+                Entry::Gap(_) => None,
+            })
+            .take_while(|piece| piece.last >= head.piece.first)
+            .cloned()
+            .collect();
+        for piece in &parts {
+            top_last = top_last.max(piece.last);
+            if piece.first <= head.piece.last {
+                self.records_of(piece, &head.piece, &mut there)?;
+            }
+        }
+        let mut here = BTreeMap::new();
+        self.records_of(&head.piece, &head.piece, &mut here)?;
+        let taken = |offset: &i64| *offset <= top_last;
+        let equal =
+            here.iter().filter(|(offset, _)| taken(offset)).all(|(offset, said)| there.get(offset) == Some(said));
+        let any = here.keys().any(taken);
+        Ok((equal && any).then(|| here.keys().filter(|offset| !taken(offset)).count() as u64))
+    }
+
+    fn records_of(&mut self, piece: &Piece, within: &Piece, all: &mut BTreeMap<i64, Contents>) -> io::Result<()> {
+        let segment = self.sources.open(piece.source)?;
+        let owned = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
+        for batch in frames(segment.bytes(), piece.from, piece.to) {
+            for record in batch.records(&mut self.inflater).by_ref().flatten() {
+                if (within.first..=within.last).contains(&record.offset) {
+                    all.insert(record.offset, (owned(record.key), owned(record.value)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn repeated(&mut self, mut head: Part, behind: u64) -> io::Result<()> {
+        let floor = self.floor(&head.piece);
+        let mut incident = incident_of(&head.piece, CODE, Outcome::Repeated);
+        incident.message = "offsets that stand before it too, with the same contents".to_owned();
+        let keeps = behind > 0 && head.piece.last > floor.last;
+        incident.last = incident.last.map(|last| last.min(floor.last));
+        if let Some(last) = self.incidents.last_mut().filter(|last| goes_on(last, &incident) && !keeps) {
+            last.length += incident.length;
+            last.last = incident.last;
+            return Ok(());
+        }
+        self.incidents.push(incident);
+        let place = self.incidents.len() - 1;
+        if !keeps {
+            self.out.push(Entry::Gap(place));
+            return Ok(());
+        }
+        cut(&mut head.piece, floor.last.saturating_add(1), i64::MAX, behind);
+        head.incident = Some(place);
+        self.out.push(Entry::Part(head));
+        Ok(())
+    }
+
+    /// The greatest leader epoch of what is in order at or behind an offset.
+    fn greatest_epoch_from(&self, first: i64) -> Option<i32> {
+        let parts = self.out.iter().rev().filter_map(|entry| match entry {
+            Entry::Part(part) => Some(&part.piece),
+            Entry::Gap(_) => None,
+        });
+        parts.take_while(|piece| piece.last >= first).map(|piece| piece.epoch).max()
+    }
+
+    /// A range that goes back and on from there: one of the two is kept.
+    fn written_twice(&mut self, head: Part) -> io::Result<()> {
+        let first = head.piece.first;
+        let greatest = self.greatest_epoch_from(first);
+        let by_epoch = greatest.is_some_and(|greatest| greatest < head.piece.epoch);
+        loop {
+            self.explode_top()?;
+            let Some(top) = self.top().filter(|top| top.piece.last >= first).cloned() else { break };
+            let place = self.take_top();
+            if top.piece.first >= first {
+                self.overruled.push((top, by_epoch));
+                continue;
+            }
+            self.cut_behind(top, first, place)?;
+        }
+        self.out.push(Entry::Part(head));
+        Ok(())
+    }
+
+    /// Keeps of a part what lies below an offset.
+    fn cut_behind(&mut self, mut part: Part, below: i64, place: usize) -> io::Result<()> {
+        let mut offsets = BTreeMap::new();
+        let whole = part.piece.clone();
+        self.records_of(&whole, &whole, &mut offsets)?;
+        let stay = offsets.range(..below).count() as u64;
+        let mut incident = incident_of(&part.piece, CODE, Outcome::PartlyOverruled);
+        incident.first = Some(below);
+        incident.message = "other contents stand at these offsets further on".to_owned();
+        if stay == 0 {
+            incident.outcome = Outcome::Overruled;
+        }
+        self.incidents.push(incident);
+        let incident = self.incidents.len() - 1;
+        let place = place.min(self.out.len());
+        if stay == 0 {
+            self.out.insert(place, Entry::Gap(incident));
+        } else {
+            cut(&mut part.piece, i64::MIN, below - 1, stay);
+            part.incident = Some(incident);
+            self.out.insert(place, Entry::Part(part));
+        }
+        Ok(())
+    }
+
+    fn overruled_by_before(&mut self, mut head: Part) -> io::Result<()> {
+        let floor = self.floor(&head.piece);
+        let mut incident = incident_of(&head.piece, CODE, Outcome::Overruled);
+        incident.message = "other contents of a higher leader epoch stand at these offsets before".to_owned();
+        incident.last = incident.last.map(|last| last.min(floor.last));
+        let mut offsets = BTreeMap::new();
+        let whole = head.piece.clone();
+        self.records_of(&whole, &whole, &mut offsets)?;
+        let stay = offsets.range(floor.last.saturating_add(1)..).count() as u64;
+        if stay > 0 {
+            incident.outcome = Outcome::PartlyOverruled;
+        }
+        self.incidents.push(incident);
+        let place = self.incidents.len() - 1;
+        if stay == 0 {
+            self.out.push(Entry::Gap(place));
+            return Ok(());
+        }
+        cut(&mut head.piece, floor.last.saturating_add(1), i64::MAX, stay);
+        head.incident = Some(place);
+        self.out.push(Entry::Part(head));
+        Ok(())
+    }
+
+    /// What was overruled stays after all where nothing came in its place; the rest is said.
+    fn restore_what_nothing_replaced(&mut self) {
+        let mut overruled = std::mem::take(&mut self.overruled);
+        overruled.sort_by_key(|(part, _)| (part.piece.first, part.piece.source, part.piece.from));
+        for (part, by_epoch) in overruled {
+            let last = self.top().map_or(-1, |top| top.piece.last);
+            if part.piece.first > last && !by_epoch {
+                self.out.push(Entry::Part(part));
+                continue;
+            }
+            let message = match by_epoch {
+                true => "other contents of a higher leader epoch stand at these offsets further on",
+                false => "other contents stand at these offsets further on",
+            };
+            self.overruled_incident(&part.piece, message);
+        }
+    }
+
+    /// Neighbours are told together.
+    fn overruled_incident(&mut self, piece: &Piece, message: &str) {
+        let mut incident = incident_of(piece, CODE, Outcome::Overruled);
+        incident.message = message.to_owned();
+        if let Some(last) = self.incidents.last_mut().filter(|last| goes_on(last, &incident)) {
+            last.length += incident.length;
+            last.last = incident.last;
+            return;
+        }
+        self.incidents.push(incident);
+    }
+}
+
+/// Whether a stretch goes on where another ended, with the same to say of it.
+fn goes_on(before: &Incident, next: &Incident) -> bool {
+    before.source == next.source
+        && before.position + before.length == next.position
+        && before.outcome == next.outcome
+        && before.message == next.message
+        && before.last < next.first
+}
+
+/// Keeps of a single batch what lies between two offsets.
+fn cut(piece: &mut Piece, from: i64, to: i64, records: u64) {
+    let mut thin = piece.edit.thin.take().unwrap_or_else(Thin::nothing);
+    let (start, end) = ((*thin.within.start()).max(from), (*thin.within.end()).min(to));
+    thin.within = start..=end;
+    piece.edit.thin = Some(thin);
+    piece.first = piece.first.max(start);
+    piece.last = piece.last.min(end);
+    piece.records = records;
+}
+
+pub(super) fn incident_of(piece: &Piece, code: &'static str, outcome: Outcome) -> Incident {
+    Incident {
+        source: piece.source,
+        position: piece.from,
+        length: piece.len(),
+        code,
+        message: String::new(),
+        first: Some(piece.first),
+        last: Some(piece.last),
+        epoch: (piece.epoch >= 0).then_some(piece.epoch),
+        is_batches: true,
+        producer: None,
+        outcome,
+        would_mend: None,
+    }
+}
+
+fn join(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut out: Vec<Entry> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if let (Some(Entry::Part(last)), Entry::Part(next)) = (out.last_mut(), &entry)
+            && last.incident.is_none()
+            && next.incident.is_none()
+            && last.piece.join(&next.piece)
+        {
+            continue;
+        }
+        out.push(entry);
+    }
+    out
+}

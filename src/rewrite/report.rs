@@ -1,0 +1,147 @@
+//! What was found and done: one incident for every stretch that is not simply copied.
+//!
+//! Must not know: how it is printed.
+
+use super::mend::Change;
+use super::plan::SourceId;
+
+/// A stretch of a file that is not simply copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    /// The file.
+    pub source: SourceId,
+    /// Where the stretch begins, in bytes.
+    pub position: u64,
+    /// In bytes.
+    pub length: u64,
+    /// The stable name of what is wrong.
+    pub code: &'static str,
+    /// What is wrong, in words.
+    pub message: String,
+    /// The first offset concerned, if it is known; else the first it can be.
+    pub first: Option<i64>,
+    /// The last offset concerned, if it is known; else the last it can be.
+    pub last: Option<i64>,
+    /// The leader epoch, as its bytes say or as its neighbours do.
+    pub epoch: Option<i32>,
+    /// Whether the stretch is made of batches whose frames hold.
+    pub is_batches: bool,
+    /// The producer of a batch that is part of a transaction or ends one.
+    pub producer: Option<Producer>,
+    /// What was done.
+    pub outcome: Outcome,
+    /// A change of one bit or byte that would make the CRC right, and was not made because nobody asked.
+    pub would_mend: Option<Change>,
+}
+
+/// A producer, as a batch names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Producer {
+    /// Its id.
+    pub id: i64,
+    /// Its epoch.
+    pub epoch: i16,
+    /// Whether the batch ends its transaction.
+    pub ends: bool,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing had to be: zeros or a torn write at the end of the log.
+    Normal,
+    /// Copied as it is, although something is odd.
+    Copied,
+    /// Left out; no offset is missing, so that nothing can have been in it.
+    Nothing,
+    /// Left out.
+    Lost,
+    /// Written anew with what could be read.
+    Partly {
+        /// Records that stay.
+        kept: u64,
+        /// Records that could not be read.
+        lost: u64,
+    },
+    /// Written anew with records that nothing vouches for.
+    Doubtful {
+        /// Records that stay.
+        kept: u64,
+        /// Records that could not be read whole.
+        lost: u64,
+    },
+    /// Put right.
+    Mended(Vec<Change>),
+    /// Left out, because all of it stands elsewhere in the log too.
+    Repeated,
+    /// Left out, because something else stands at its offsets, which wins.
+    Overruled,
+    /// Left out in part, because something else stands at some of its offsets, which wins.
+    PartlyOverruled,
+    /// Taken from these files.
+    Filled(Vec<SourceId>),
+    /// Left out, because a broker would not load it.
+    Unloadable,
+}
+
+impl Outcome {
+    /// The stable name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Outcome::Normal => "normal",
+            Outcome::Copied => "copied",
+            Outcome::Nothing => "nothing-missing",
+            Outcome::Lost => "lost",
+            Outcome::Partly { .. } => "partly-lost",
+            Outcome::Doubtful { .. } => "kept-doubtful",
+            Outcome::Mended(_) => "mended",
+            Outcome::Repeated => "repeated",
+            Outcome::Overruled => "overruled",
+            Outcome::PartlyOverruled => "partly-overruled",
+            Outcome::Filled(_) => "filled",
+            Outcome::Unloadable => "dropped-unloadable",
+        }
+    }
+
+    /// Whether records may be missing in the new log because of it.
+    pub fn loses(&self) -> bool {
+        match self {
+            Outcome::Lost | Outcome::Overruled | Outcome::PartlyOverruled | Outcome::Unloadable => true,
+            Outcome::Partly { lost, .. } | Outcome::Doubtful { lost, .. } => *lost > 0,
+            _ => false,
+        }
+    }
+
+    /// Whether it is worth more than a remark.
+    pub fn is_damage(&self) -> bool {
+        *self != Outcome::Normal
+    }
+}
+
+/// The same offset with different contents in two copies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The offset.
+    pub offset: i64,
+    /// What this log says.
+    pub ours: Option<Content>,
+    /// What the other copy says.
+    pub theirs: Option<Content>,
+    /// The other copy's file.
+    pub source: SourceId,
+    /// Whether the other copy's is taken.
+    pub theirs_wins: bool,
+}
+
+/// A record in one of two copies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// The leader epoch of its batch.
+    pub epoch: i32,
+    /// In ms since 1970; -1 for none.
+    pub timestamp: i64,
+    /// None for null.
+    pub key: Option<Vec<u8>>,
+    /// None for null.
+    pub value: Option<Vec<u8>>,
+}

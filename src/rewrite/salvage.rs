@@ -1,0 +1,376 @@
+//! The policy of `salvage`: everything that can be read stays, in order; what cannot is told by key.
+//!
+//! Must not know: where the new log goes to, and how anything is printed.
+
+use super::apply::PartitionPlan;
+use super::guard::guard;
+use super::hanging::{Hanging, LostMarker};
+use super::interrupt::Interrupt;
+use super::order::order;
+use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames};
+use super::report::{Incident, Outcome};
+use super::survey::{Last, Surveyor, Wishes};
+use super::union::{Joined, Log, Take, Union};
+use crate::log::{Batch, Inflater};
+use crate::model::losses::{Losses, LostAt, LostKey, LostRecord};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+
+/// A segment file to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileIn {
+    /// Where it is.
+    pub path: PathBuf,
+    /// From its name.
+    pub base_offset: Option<i64>,
+    /// In bytes.
+    pub len: u64,
+}
+
+/// What is salvaged, and out of what.
+#[derive(Debug, Clone, Default)]
+pub struct Wreck {
+    /// The segments that count, in order.
+    pub own: Vec<FileIn>,
+    /// Segment files beside them that do not count.
+    pub leftovers: Vec<FileIn>,
+    /// The segments of other copies, in order.
+    pub replicas: Vec<Vec<FileIn>>,
+    /// The first offset that counts, if the log dir names one.
+    pub log_start: Option<i64>,
+}
+
+/// How to salvage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manner {
+    /// What to do with what is in doubt.
+    pub wishes: Wishes,
+    /// How much to take from leftover files.
+    pub leftovers: Take,
+    /// Inflated batches are limited to this many bytes.
+    pub max_inflated: usize,
+}
+
+/// What joining another copy showed, and whose it is.
+#[derive(Debug)]
+pub struct JoinedFrom {
+    /// Whose.
+    pub role: Role,
+    /// What it showed.
+    pub joined: Joined,
+    /// Records that were left out again, because they would have come back from the dead.
+    pub guarded: u64,
+    /// Damaged stretches of the copy itself.
+    pub damaged: u64,
+}
+
+/// A salvaged partition, on paper.
+#[derive(Debug, Default)]
+pub struct Salvage {
+    /// The files.
+    pub sources: Sources,
+    /// What stays, and what was found.
+    pub log: Log,
+    /// What other copies gave.
+    pub joined: Vec<JoinedFrom>,
+    /// Keys of lost records, by place.
+    pub lost: Vec<LostKey>,
+    /// Lost records whose keys are not in `lost`, because there are too many.
+    pub lost_beyond: u64,
+    /// Lost records whose keys cannot be read.
+    pub unreadable: u64,
+    /// Ends of transactions that are lost.
+    pub markers: Vec<LostMarker>,
+    /// Base offsets of the old segments.
+    rolls: Vec<i64>,
+    max_inflated: usize,
+}
+
+/// Reads a wreck, and says what stays of it. `progress` is told of bytes read of its own segments.
+///
+/// # Errors
+/// If a file cannot be read, or the work is interrupted.
+pub fn survey(
+    wreck: &Wreck,
+    manner: &Manner,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(u64),
+) -> io::Result<Salvage> {
+    let mut sources = Sources::new();
+    let read = |sources: &mut Sources, files: &[FileIn], role: Role, progress: &mut dyn FnMut(u64)| {
+        read_log(sources, files, role, manner, interrupt, progress)
+    };
+    let mut log = read(&mut sources, &wreck.own, Role::Own, progress)?;
+    log.log_start = wreck.log_start;
+    let mut rolls: Vec<i64> = wreck.own.iter().filter_map(|file| file.base_offset).collect();
+    rolls.sort_unstable();
+    let mut joined = Vec::new();
+    for (number, files) in wreck.replicas.iter().enumerate() {
+        let role = Role::Replica(number as u32);
+        let mut replica = read(&mut sources, files, role, &mut |_| {})?;
+        let damaged = damaged(&replica);
+        let mut union = Union::new(&mut sources, manner.max_inflated, interrupt);
+        let found = union.replica(&mut log, &mut replica)?;
+        let guarded = guard(&mut log, &replica, role, &mut sources, manner.max_inflated, interrupt)?;
+        joined.push(JoinedFrom { role, joined: found, guarded, damaged });
+    }
+    // The newest first: what replaced what stands in it. Each file is a log of its own, for they overlap.
+    for file in wreck.leftovers.iter().rev() {
+        if manner.leftovers == Take::Lost && !log.incidents.iter().any(|incident| incident.outcome.loses()) {
+            break;
+        }
+        let leftover = read(&mut sources, std::slice::from_ref(file), Role::Leftover, &mut |_| {})?;
+        let found = Union::new(&mut sources, manner.max_inflated, interrupt).leftovers(
+            &mut log,
+            &leftover,
+            manner.leftovers,
+        )?;
+        let guarded = match manner.leftovers {
+            Take::Everything => 0,
+            _ => guard(&mut log, &leftover, Role::Leftover, &mut sources, manner.max_inflated, interrupt)?,
+        };
+        joined.push(JoinedFrom { role: Role::Leftover, joined: found, guarded, damaged: damaged(&leftover) });
+    }
+    Ok(Salvage { sources, log, joined, rolls, max_inflated: manner.max_inflated, ..Salvage::default() })
+}
+
+fn damaged(log: &Log) -> u64 {
+    log.incidents.iter().filter(|incident| incident.outcome.is_damage()).count() as u64
+}
+
+fn read_log(
+    sources: &mut Sources,
+    files: &[FileIn],
+    role: Role,
+    manner: &Manner,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(u64),
+) -> io::Result<Log> {
+    let mut surveyor = Surveyor::new(manner.wishes, manner.max_inflated, interrupt);
+    let mut before = 0;
+    for (i, file) in files.iter().enumerate() {
+        let name = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = file.path.clone();
+        let id = sources.add(Source { path, name, base_offset: file.base_offset, len: file.len, role });
+        let last = if i + 1 == files.len() { Last::Yes } else { Last::No };
+        let segment = sources.open(id)?;
+        surveyor.segment(id, segment, last, &mut |position| progress(before + position))?;
+        before += file.len;
+    }
+    let survey = order(surveyor.finish(), sources, manner.wishes.mend, manner.max_inflated, interrupt)?;
+    Ok(Log::of(survey))
+}
+
+impl Salvage {
+    /// What to write.
+    pub fn plan(&self, metadata: Option<Vec<u8>>, leader_epochs: Option<Vec<u8>>) -> PartitionPlan {
+        let pieces = self.log.parts.iter().map(|part| part.piece.clone()).collect();
+        PartitionPlan { pieces, rolls: self.rolls.clone(), end: self.end(), metadata, leader_epochs }
+    }
+
+    /// Where the new log ends: also where the old one did, if its last records are lost but their offsets are known.
+    pub fn end(&self) -> i64 {
+        let losing = self.log.incidents.iter().filter(|it| matches!(it.outcome, Outcome::Lost) && it.is_batches);
+        let lost_end = losing.filter_map(|it| it.last).map(|last| last.saturating_add(1)).max().unwrap_or(0);
+        let overruled = self.joined.iter().any(|it| it.joined.diverged.is_some_and(|(_, theirs_win)| theirs_win));
+        if overruled { self.log.end } else { self.log.end.max(lost_end) }
+    }
+
+    /// Whether there is anything to tell.
+    pub fn is_damaged(&self) -> bool {
+        self.log.incidents.iter().any(|incident| incident.outcome.is_damage())
+            || self.joined.iter().any(|it| it.joined.conflicts_in_all > 0 || it.joined.diverged.is_some())
+    }
+
+    /// Takes records out by their offsets; says of each what it was.
+    ///
+    /// # Errors
+    /// If a file cannot be read again.
+    pub fn drop_records(&mut self, offsets: &BTreeMap<i64, String>) -> io::Result<()> {
+        let mut inflater = Inflater::with_limit(self.max_inflated);
+        let mut parts = Vec::new();
+        for part in std::mem::take(&mut self.log.parts) {
+            if offsets.range(part.piece.first..=part.piece.last).next().is_none() {
+                parts.push(part);
+                continue;
+            }
+            let segment = self.sources.open(part.piece.source)?;
+            for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
+                let mut single = part.clone();
+                let look = super::look::look(&batch, &mut inflater);
+                single.piece.from = batch.position();
+                single.piece.to = batch.position() + batch.len();
+                single.piece.batches = 1;
+                if part.piece.batches > 1 {
+                    (single.piece.first, single.piece.last) = (look.first, look.last);
+                    single.piece.records = look.records;
+                }
+                let thin = single.piece.edit.thin.clone().unwrap_or_else(Thin::nothing);
+                let mut dropped = thin.dropped.to_vec();
+                for (place, item) in batch.records(&mut inflater).enumerate() {
+                    let Ok(record) = item else { continue };
+                    let Some(why) = offsets.get(&record.offset) else { continue };
+                    if !thin.within.contains(&record.offset) || dropped.contains(&(place as u32)) {
+                        continue;
+                    }
+                    dropped.push(place as u32);
+                    let mut incident = super::order::incident_of(&single.piece, "unloadable", Outcome::Unloadable);
+                    (incident.first, incident.last) = (Some(record.offset), Some(record.offset));
+                    incident.message = why.clone();
+                    self.log.incidents.push(incident);
+                    single.piece.records = single.piece.records.saturating_sub(1);
+                }
+                dropped.sort_unstable();
+                if dropped.len() > thin.dropped.len() {
+                    single.piece.edit.thin = Some(Thin { dropped: dropped.into(), ..thin });
+                    single.incident = Some(self.log.incidents.len() - 1);
+                    if single.piece.records == 0 {
+                        continue;
+                    }
+                }
+                parts.push(single);
+            }
+        }
+        self.log.parts = parts;
+        Ok(())
+    }
+
+    /// Says which keys are lost, and what stands in their place. Walks the new log once if any is.
+    ///
+    /// # Errors
+    /// If a file cannot be read again, or the work is interrupted.
+    pub fn settle_losses(&mut self, interrupt: &Interrupt) -> io::Result<()> {
+        let mut losses = Losses::new();
+        let mut hanging = Hanging::default();
+        self.collect(&mut losses, &mut hanging)?;
+        if !losses.is_empty() || !hanging.is_empty() {
+            let mut reader = Reader::new(self.max_inflated);
+            let mut inflater = Inflater::with_limit(self.max_inflated);
+            for part in &self.log.parts {
+                reader.piece(&mut self.sources, &part.piece, |batch| {
+                    interrupt.check()?;
+                    losses.survivors(batch, &mut inflater);
+                    hanging.batch(batch, &mut inflater);
+                    Ok(())
+                })?;
+            }
+        }
+        self.markers = hanging.finish();
+        self.lost_beyond = losses.beyond();
+        self.lost = losses.finish();
+        Ok(())
+    }
+
+    /// Every record of a stretch that is not simply copied, and that the new log lacks.
+    fn collect(&mut self, losses: &mut Losses, hanging: &mut Hanging) -> io::Result<()> {
+        let mut inflater = Inflater::with_limit(self.max_inflated);
+        let kept = Kept::of(&self.log);
+        let mut seen: BTreeSet<(SourceId, u64)> = BTreeSet::new();
+        for (number, incident) in self.log.incidents.iter().enumerate() {
+            if !incident.outcome.loses() || !incident.is_batches {
+                continue;
+            }
+            let segment = self.sources.open(incident.source)?;
+            let end = incident.position + incident.length;
+            for batch in frames(segment.bytes(), incident.position, end) {
+                let place = (incident.source, batch.position());
+                if !seen.insert(place) {
+                    continue;
+                }
+                let stays = kept.batch(place);
+                if batch.header().control {
+                    if stays == Stays::Nothing {
+                        hanging.lost(number, incident, &batch, &mut inflater);
+                    }
+                    continue;
+                }
+                self.unreadable += lose(losses, incident, &batch, stays, &mut inflater);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What of a batch is in the new log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stays<'k> {
+    Nothing,
+    All,
+    Some(&'k Thin),
+}
+
+/// Which stretches of which files are in the new log, to be asked by place.
+struct Kept<'k>(Vec<(SourceId, u64, u64, Option<&'k Thin>)>);
+
+impl<'k> Kept<'k> {
+    fn of(log: &'k Log) -> Self {
+        let stretch = |part: &'k super::survey::Part| {
+            (part.piece.source, part.piece.from, part.piece.to, part.piece.edit.thin.as_ref())
+        };
+        let mut all: Vec<_> = log.parts.iter().map(stretch).collect();
+        all.sort_by_key(|(source, from, ..)| (*source, *from));
+        Kept(all)
+    }
+
+    fn batch(&self, (source, position): (SourceId, u64)) -> Stays<'k> {
+        let behind = self.0.partition_point(|(id, from, ..)| (*id, *from) <= (source, position));
+        match behind.checked_sub(1).and_then(|at| self.0.get(at)) {
+            Some((id, _, to, thin)) if *id == source && *to > position => thin.map_or(Stays::All, Stays::Some),
+            _ => Stays::Nothing,
+        }
+    }
+}
+
+/// Takes up the records of a batch that do not stay; says how many have no readable key.
+fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays<'_>, inflater: &mut Inflater) -> u64 {
+    let at = LostAt { segment: incident.source, position: batch.position() };
+    let shift = believable_shift(incident, batch);
+    let producer_id = batch.header().producer_id;
+    let mut unreadable = 0;
+    let mut met = 0;
+    let mut records = batch.records(inflater);
+    for (place, item) in records.by_ref().enumerate() {
+        met += 1;
+        let stays = |offset: i64| match kept {
+            Stays::Nothing => false,
+            Stays::All => true,
+            Stays::Some(thin) => thin.within.contains(&offset) && thin.dropped.binary_search(&(place as u32)).is_err(),
+        };
+        match item {
+            Ok(record) if stays(record.offset) => {}
+            Ok(record) => losses.lost(&LostRecord {
+                at,
+                offset: record.offset.saturating_add(shift),
+                timestamp: record.timestamp,
+                producer_id,
+                key: record.key,
+                value: Some(record.value),
+            }),
+            Err(bad) if bad.key.is_some() => losses.lost(&LostRecord {
+                at,
+                offset: bad.offset.unwrap_or(batch.header().last_offset).saturating_add(shift),
+                timestamp: bad.timestamp.unwrap_or(-1),
+                producer_id,
+                key: bad.key,
+                value: bad.value.map(Some),
+            }),
+            Err(_) => unreadable += 1,
+        }
+    }
+    unreadable + i64::from(batch.header().count).saturating_sub(met).max(0) as u64
+}
+
+/// What to add to offsets of a batch that is lost: where its own cannot be right, they are taken to begin where they can.
+fn believable_shift(incident: &Incident, batch: &Batch<'_>) -> i64 {
+    let header = batch.header();
+    let Some(first) = incident.first.filter(|_| incident.outcome == Outcome::Lost && header.magic >= 2) else {
+        return 0;
+    };
+    let fits = match incident.last {
+        Some(last) => (first..=last).contains(&header.base_offset),
+        // Nobody knows how far it went, for its own word is not believed.
+        None => header.base_offset == first,
+    };
+    if fits { 0 } else { first.wrapping_sub(header.base_offset) }
+}

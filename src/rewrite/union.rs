@@ -1,0 +1,501 @@
+//! Several copies of one log made one: what damage took from the first is filled from the others.
+//!
+//! A copy counts as far as it tells the same story: from the first offset on at which leader epochs differ, that of the
+//! higher epoch wins, as a broker would truncate the other (KIP-101). What compaction took is not missing. Must not
+//! know: how a copy was read; all come in order (see [`super::order`]).
+
+use super::interrupt::Interrupt;
+use super::lineage::{Divergence, divergence, holes_between, overlapping, overlaps};
+use super::look::look;
+use super::order::incident_of;
+use super::plan::{Piece, SourceId, Sources, Thin, frames, push};
+use super::report::{Conflict, Content, Incident, Outcome};
+use super::survey::{Entry, Part, Survey};
+use crate::log::{Batch, Inflater, Segment};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Conflicts beyond so many are counted, not kept.
+pub const MOST_CONFLICTS: usize = 1000;
+
+/// A log in order: what stays of it, and what was found.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// Ascending by offset, without overlaps.
+    pub parts: Vec<Part>,
+    /// What is not simply copied.
+    pub incidents: Vec<Incident>,
+    /// The first offset, by the name of its first file.
+    pub start: i64,
+    /// The offset behind its last one, by its last batch or the name of its last file.
+    pub end: i64,
+    /// The first offset that counts, if the log dir names one: nothing before it is missing.
+    pub log_start: Option<i64>,
+    /// Parts that were taken from another copy, by first offset.
+    pub filled: BTreeMap<i64, SourceId>,
+}
+
+impl Log {
+    /// Of what was seen, in order.
+    pub fn of(survey: Survey) -> Log {
+        let first_base = survey.bases.first().and_then(|(_, base)| *base);
+        let parts: Vec<Part> = (survey.entries.into_iter())
+            .filter_map(|entry| match entry {
+                Entry::Part(part) => Some(part),
+                Entry::Gap(_) => None,
+            })
+            .collect();
+        let start = first_base.or(parts.first().map(|part| part.piece.first)).unwrap_or(0);
+        let last = parts.last().map_or(start, |part| part.piece.last.saturating_add(1));
+        let incidents = survey.incidents;
+        Log { parts, incidents, start, end: last.max(survey.end_by_name), ..Log::default() }
+    }
+
+    /// The ranges of offsets that damage took, ascending, without overlaps.
+    fn lost(&self) -> Vec<(i64, i64)> {
+        let mut lost: Vec<_> = self.incidents.iter().filter_map(range_of).collect();
+        lost.sort_unstable();
+        let mut out: Vec<(i64, i64)> = Vec::new();
+        for (first, last) in lost {
+            match out.last_mut() {
+                Some((_, before)) if first <= before.saturating_add(1) => *before = (*before).max(last),
+                _ => out.push((first, last)),
+            }
+        }
+        out
+    }
+
+    /// Of a range, what this log tells of: all but what lies outside of it and what damage took.
+    fn tells_of(&self, (first, last): (i64, i64)) -> Vec<(i64, i64)> {
+        let mut told = Vec::new();
+        let mut from = first.max(self.start);
+        let to = last.min(self.end.saturating_sub(1));
+        for (lost_first, lost_last) in self.lost() {
+            if lost_last < from || lost_first > to {
+                continue;
+            }
+            if lost_first > from {
+                told.push((from, lost_first - 1));
+            }
+            from = from.max(lost_last.saturating_add(1));
+        }
+        if from <= to {
+            told.push((from, to));
+        }
+        told
+    }
+}
+
+fn range_of(incident: &Incident) -> Option<(i64, i64)> {
+    let lost = matches!(incident.outcome, Outcome::Lost | Outcome::Partly { .. } | Outcome::Doubtful { .. });
+    let first = incident.first.filter(|_| lost)?;
+    // Without an end it goes on to wherever the log ended.
+    Some((first, incident.last.unwrap_or(i64::MAX)))
+}
+
+/// What joining another copy showed.
+#[derive(Debug, Default)]
+pub struct Joined {
+    /// Offsets at which the two say different things: the first so many.
+    pub conflicts: Vec<Conflict>,
+    /// How many there are in all.
+    pub conflicts_in_all: u64,
+    /// The first offset at which leader epochs differ, and whether the other copy won.
+    pub diverged: Option<(i64, bool)>,
+    /// Offsets that were added in front or behind.
+    pub added: Vec<(i64, i64)>,
+}
+
+/// Which of a copy's offsets are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// Those that damage took.
+    Lost,
+    /// Those and what lies before the first and behind the last one.
+    LostAndEnds,
+    /// Wherever there are none.
+    Everything,
+}
+
+/// Joins copies into one log.
+pub struct Union<'s> {
+    sources: &'s mut Sources,
+    inflater: Inflater,
+    interrupt: &'s Interrupt,
+}
+
+impl<'s> Union<'s> {
+    /// With a limit, in bytes, on what one batch may inflate to.
+    pub fn new(sources: &'s mut Sources, max_inflated: usize, interrupt: &'s Interrupt) -> Self {
+        Union { sources, inflater: Inflater::with_limit(max_inflated), interrupt }
+    }
+
+    /// Takes from a replica what the log lacks.
+    ///
+    /// # Errors
+    /// If a file cannot be read again, or the work is interrupted.
+    pub fn replica(&mut self, log: &mut Log, replica: &mut Log) -> io::Result<Joined> {
+        let mut joined = Joined::default();
+        let divergence = divergence(&log.parts, &replica.parts);
+        let until = divergence.map_or(i64::MAX, |it| it.offset);
+        self.compare(log, replica, until, &mut joined)?;
+        if let Some(divergence) = divergence {
+            joined.diverged = Some((divergence.offset, divergence.theirs_win));
+            self.tell_divergence(log, replica, divergence, &mut joined)?;
+            let loser = if divergence.theirs_win { &mut *log } else { &mut *replica };
+            self.truncate(loser, divergence.offset)?;
+        }
+        self.fill(log, replica, Take::LostAndEnds, &mut joined)?;
+        Ok(joined)
+    }
+
+    /// Takes from leftover files what the log lacks.
+    ///
+    /// # Errors
+    /// As [`Union::replica`].
+    pub fn leftovers(&mut self, log: &mut Log, leftovers: &Log, take: Take) -> io::Result<Joined> {
+        let mut joined = Joined::default();
+        self.fill(log, leftovers, take, &mut joined)?;
+        Ok(joined)
+    }
+
+    /// Cuts a log off at an offset, and says what is lost by that.
+    fn truncate(&mut self, log: &mut Log, at: i64) -> io::Result<()> {
+        let parts = std::mem::take(&mut log.parts);
+        for part in parts {
+            if part.piece.last < at {
+                log.parts.push(part);
+                continue;
+            }
+            for piece in self.slice(&part.piece, (at, i64::MAX))? {
+                let mut incident = incident_of(&piece, "diverged", Outcome::Overruled);
+                incident.message = "another copy went on from here in a higher leader epoch".to_owned();
+                log.incidents.push(incident);
+            }
+            if part.piece.first < at {
+                for piece in self.slice(&part.piece, (i64::MIN, at - 1))? {
+                    log.parts.push(Part { piece, incident: part.incident });
+                }
+            }
+        }
+        for incident in &mut log.incidents {
+            let behind = incident.first.is_some_and(|first| first >= at);
+            if behind && range_of(incident).is_some() {
+                // What was lost here does not count any more.
+                incident.outcome = Outcome::Overruled;
+            }
+        }
+        log.end = at;
+        Ok(())
+    }
+
+    fn fill(&mut self, log: &mut Log, copy: &Log, take: Take, joined: &mut Joined) -> io::Result<()> {
+        let mut wanted = log.lost();
+        if take == Take::Everything {
+            self.take_apart(log, (copy.start, copy.end))?;
+            wanted = holes_between(&log.parts, copy.start.min(log.start), copy.end.max(log.end));
+        } else if take == Take::LostAndEnds {
+            let in_front = log.log_start.is_none_or(|start| start < log.start);
+            if copy.start < log.start && in_front {
+                wanted.push((copy.start.max(log.log_start.unwrap_or(i64::MIN)), log.start - 1));
+            }
+            if copy.end > log.end {
+                wanted.push((log.end, copy.end - 1));
+            }
+        }
+        wanted.sort_unstable();
+        let mut told: Vec<(i64, i64)> = Vec::new();
+        for range in wanted {
+            told.extend(copy.tells_of(range));
+        }
+        // Ranges can touch: an end that damage took lies behind the end.
+        told.sort_unstable();
+        told.dedup();
+        let mut taken = Vec::new();
+        let mut from = i64::MIN;
+        for (first, last) in told {
+            let first = first.max(from);
+            if first > last {
+                continue;
+            }
+            from = last.saturating_add(1);
+            taken.push((first, last));
+            self.take(log, copy, (first, last))?;
+            if last < log.start || first >= log.end {
+                joined.added.push((first, last));
+            }
+        }
+        for incident in &mut log.incidents {
+            say_filled(incident, &taken, copy);
+        }
+        if take == Take::Everything {
+            put_together(&mut log.parts);
+        }
+        log.start = log.start.min(taken.first().map_or(i64::MAX, |range| range.0));
+        log.end = log.end.max(taken.last().map_or(i64::MIN, |range| range.1.saturating_add(1)));
+        Ok(())
+    }
+
+    /// Takes pieces in a range apart into batches, so that something can be put between them.
+    fn take_apart(&mut self, log: &mut Log, range: (i64, i64)) -> io::Result<()> {
+        let mut parts = Vec::with_capacity(log.parts.len());
+        for part in std::mem::take(&mut log.parts) {
+            let outside = part.piece.last < range.0 || part.piece.first > range.1;
+            if outside || part.piece.batches <= 1 {
+                parts.push(part);
+                continue;
+            }
+            self.interrupt.check()?;
+            let segment = self.sources.open(part.piece.source)?;
+            for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
+                let piece = single(&batch, &part.piece, &mut self.inflater);
+                parts.push(Part { piece, incident: part.incident });
+            }
+        }
+        log.parts = parts;
+        Ok(())
+    }
+
+    /// Puts what a copy has of a range in place of what the log has of it.
+    fn take(&mut self, log: &mut Log, copy: &Log, range: (i64, i64)) -> io::Result<()> {
+        let mut new = Vec::new();
+        for part in overlapping(&copy.parts, range) {
+            self.interrupt.check()?;
+            for piece in self.slice(&part.piece, range)? {
+                log.filled.insert(piece.first, piece.source);
+                new.push(Part { piece, incident: None });
+            }
+        }
+        let from = log.parts.partition_point(|part| part.piece.last < range.0);
+        let to = log.parts.partition_point(|part| part.piece.first <= range.1).max(from);
+        // What stands there was written anew from a damaged batch, of which the copy has all.
+        log.parts.splice(from..to, new);
+        Ok(())
+    }
+
+    /// Of a piece, what lies in a range: whole batches, and at its ends parts of some.
+    fn slice(&mut self, piece: &Piece, (first, last): (i64, i64)) -> io::Result<Vec<Piece>> {
+        if piece.first >= first && piece.last <= last {
+            return Ok(vec![piece.clone()]);
+        }
+        if !piece.edit.is_none() {
+            return Ok(Vec::from_iter(self.cut(piece, (first, last))?));
+        }
+        let mut out = Vec::new();
+        let mut singles = Vec::new();
+        let segment = self.sources.open(piece.source)?;
+        for batch in frames(segment.bytes(), piece.from, piece.to) {
+            let single = single(&batch, piece, &mut self.inflater);
+            if single.last >= first && single.first <= last {
+                singles.push(single);
+            }
+        }
+        for single in singles {
+            if single.first >= first && single.last <= last {
+                push(&mut out, single);
+            } else if let Some(cut) = self.cut(&single, (first, last))? {
+                out.push(cut);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Of a single batch, what lies in a range; None if no record does.
+    fn cut(&mut self, piece: &Piece, (first, last): (i64, i64)) -> io::Result<Option<Piece>> {
+        let mut piece = piece.clone();
+        let thin = piece.edit.thin.take().unwrap_or_else(Thin::nothing);
+        let (start, end) = ((*thin.within.start()).max(first), (*thin.within.end()).min(last));
+        let segment = self.sources.open(piece.source)?;
+        let mut records = 0;
+        for batch in frames(segment.bytes(), piece.from, piece.to) {
+            for (place, item) in batch.records(&mut self.inflater).enumerate() {
+                let stays = thin.dropped.binary_search(&(place as u32)).is_err();
+                records += u64::from(stays && item.is_ok_and(|record| (start..=end).contains(&record.offset)));
+            }
+        }
+        piece.edit.thin = Some(Thin { within: start..=end, ..thin });
+        (piece.first, piece.last) = (piece.first.max(start), piece.last.min(end));
+        piece.records = records;
+        Ok((records > 0).then_some(piece))
+    }
+
+    /// Compares what both logs have below an offset, batch by batch. Batches keep their base offsets in every copy.
+    fn compare(&mut self, log: &Log, copy: &Log, until: i64, joined: &mut Joined) -> io::Result<()> {
+        let mut theirs: Option<(SourceId, Segment)> = None;
+        for (ours, other) in overlaps(&log.parts, &copy.parts) {
+            self.interrupt.check()?;
+            let range = (ours.piece.first.max(other.piece.first), ours.piece.last.min(other.piece.last).min(until - 1));
+            if !ours.piece.edit.is_none() || !other.piece.edit.is_none() || range.0 > range.1 {
+                continue;
+            }
+            if theirs.as_ref().is_none_or(|(id, _)| *id != other.piece.source) {
+                let Some(source) = self.sources.get(other.piece.source) else { continue };
+                theirs = Some((other.piece.source, Segment::open(&source.path)?));
+            }
+            let Some((_, segment)) = &theirs else { continue };
+            let mut there = frames(segment.bytes(), other.piece.from, other.piece.to).peekable();
+            let own = self.sources.open(ours.piece.source)?;
+            for here in frames(own.bytes(), ours.piece.from, ours.piece.to) {
+                let offset = here.header().base_offset;
+                if offset > range.1 {
+                    break;
+                }
+                while there.next_if(|batch| batch.header().base_offset < offset).is_some() {}
+                let Some(batch) = there.next_if(|batch| batch.header().base_offset == offset) else { continue };
+                let (a, b) = (here.header(), batch.header());
+                if (a.crc, a.length) != (b.crc, b.length) {
+                    compare_batches(&here, &batch, other.piece.source, &mut self.inflater, joined);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Both contents of the offsets at which the two stories differ.
+    fn tell_divergence(&mut self, log: &Log, copy: &Log, at: Divergence, joined: &mut Joined) -> io::Result<()> {
+        let range = (at.offset, log.end.min(copy.end).saturating_sub(1));
+        let ours = self.contents(&log.parts, range)?;
+        let mut theirs = self.contents(&copy.parts, range)?;
+        let source = overlapping(&copy.parts, range).next().map_or(0, |part| part.piece.source);
+        let offsets: Vec<i64> = ours.keys().chain(theirs.keys()).copied().collect();
+        let mut ours = ours;
+        let mut seen = std::collections::BTreeSet::new();
+        for offset in offsets.into_iter().filter(|offset| seen.insert(*offset)) {
+            joined.conflict(Conflict {
+                offset,
+                ours: ours.remove(&offset),
+                theirs: theirs.remove(&offset),
+                source,
+                theirs_wins: at.theirs_win,
+            });
+        }
+        joined.conflicts.sort_by_key(|conflict| conflict.offset);
+        Ok(())
+    }
+
+    fn contents(&mut self, parts: &[Part], range: (i64, i64)) -> io::Result<BTreeMap<i64, Content>> {
+        let mut out = BTreeMap::new();
+        for part in overlapping(parts, range) {
+            let segment = self.sources.open(part.piece.source)?;
+            for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
+                if out.len() > MOST_CONFLICTS {
+                    return Ok(out);
+                }
+                let epoch = batch.header().partition_leader_epoch;
+                for record in batch.records(&mut self.inflater).by_ref().flatten() {
+                    if (range.0..=range.1).contains(&record.offset) {
+                        out.insert(record.offset, content(epoch, record.timestamp, record.key, record.value));
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl Joined {
+    fn conflict(&mut self, conflict: Conflict) {
+        self.conflicts_in_all += 1;
+        if self.conflicts.len() < MOST_CONFLICTS {
+            self.conflicts.push(conflict);
+        }
+    }
+}
+
+fn content(epoch: i32, timestamp: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> Content {
+    Content { epoch, timestamp, key: key.map(<[u8]>::to_vec), value: value.map(<[u8]>::to_vec) }
+}
+
+/// Batches of one base offset whose bytes differ: after compaction they hold other records, but never other contents.
+fn compare_batches(ours: &Batch<'_>, theirs: &Batch<'_>, source: SourceId, inflater: &mut Inflater, to: &mut Joined) {
+    let epoch = theirs.header().partition_leader_epoch;
+    let there: BTreeMap<i64, Content> = (theirs.records(inflater).by_ref().flatten())
+        .map(|it| (it.offset, content(epoch, it.timestamp, it.key, it.value)))
+        .collect();
+    let epoch = ours.header().partition_leader_epoch;
+    for record in ours.records(inflater).by_ref().flatten() {
+        let Some(other) = there.get(&record.offset) else { continue };
+        if (other.key.as_deref(), other.value.as_deref()) != (record.key, record.value) {
+            to.conflict(Conflict {
+                offset: record.offset,
+                ours: Some(content(epoch, record.timestamp, record.key, record.value)),
+                theirs: Some(other.clone()),
+                source,
+                theirs_wins: false,
+            });
+        }
+    }
+}
+
+/// One batch of a piece that is copied as it is.
+fn single(batch: &Batch<'_>, piece: &Piece, inflater: &mut Inflater) -> Piece {
+    let look = look(batch, inflater);
+    Piece {
+        from: batch.position(),
+        to: batch.position() + batch.len(),
+        first: look.first,
+        last: look.last,
+        batches: 1,
+        records: look.records,
+        ..piece.clone()
+    }
+}
+
+fn put_together(parts: &mut Vec<Part>) {
+    let mut out: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in std::mem::take(parts) {
+        let joins = out
+            .last_mut()
+            .is_some_and(|last| last.incident.is_none() && part.incident.is_none() && last.piece.join(&part.piece));
+        if !joins {
+            out.push(part);
+        }
+    }
+    *parts = out;
+}
+
+/// The file that an offset belongs to, if there is one.
+fn around(parts: &[Part], offset: i64) -> Option<SourceId> {
+    let behind = parts.partition_point(|part| part.piece.last < offset);
+    parts.get(behind).or(parts.last()).map(|part| part.piece.source)
+}
+
+/// Says of an incident that its range was filled, or what of it was.
+fn say_filled(incident: &mut Incident, taken: &[(i64, i64)], copy: &Log) {
+    let Some((first, last)) = range_of(incident) else { return };
+    let mut missing = Vec::new();
+    let mut from = first;
+    let mut touched = false;
+    // An end that nobody knows is filled as far as the copy goes.
+    let last = if last == i64::MAX { copy.end.saturating_sub(1).max(first) } else { last };
+    for &(a, b) in taken.iter().filter(|(a, b)| *a <= last && *b >= first) {
+        touched = true;
+        if a > from {
+            missing.push((from, a - 1));
+        }
+        from = from.max(b.saturating_add(1));
+    }
+    if from <= last {
+        missing.push((from, last));
+    }
+    if !touched {
+        return;
+    }
+    let mut sources: Vec<SourceId> = overlapping(&copy.parts, (first, last)).map(|part| part.piece.source).collect();
+    sources.dedup();
+    match (missing.first(), missing.last()) {
+        (Some(&(a, _)), Some(&(_, b))) => {
+            incident
+                .message
+                .push_str(&format!("; partly filled: of offsets {first} to {last}, {a} to {b} are missing"));
+            (incident.first, incident.last) = (Some(a), Some(b));
+        }
+        _ => {
+            if sources.is_empty() {
+                incident.message.push_str("; compaction left nothing of it there");
+                sources.extend(around(&copy.parts, first));
+            }
+            incident.outcome = Outcome::Filled(sources);
+        }
+    }
+}

@@ -97,7 +97,7 @@ impl Bench<'_> {
         if took >= LONGEST {
             self.failed(seed, &mutant, format!("took {took:?}"), report);
         }
-        report.side_files += u64::from(seed % 8 == 0);
+        report.side_files += u64::from(seed.is_multiple_of(8));
     }
 
     fn try_out(&mut self, seed: u64, mutant: &Mutant) -> (Result<(), String>, Met) {
@@ -110,7 +110,7 @@ impl Bench<'_> {
             let path = folder.put(&mutant.bytes, mutant.base);
             let effort = if seed % 4 == 1 { Effort::Much } else { Effort::Little };
             targets::replay::run(&path, effort);
-            if seed % 8 == 0 {
+            if seed.is_multiple_of(8) {
                 beside(seed, folder, side_files, sources);
             }
             std::fs::remove_file(path).unwrap();

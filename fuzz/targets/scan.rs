@@ -8,6 +8,9 @@ use grouplog::cli::render::jsonl::{Framing, JsonRecords, RawBytes};
 use grouplog::log::{Batch, Control, Inflater, Span, Spans};
 use grouplog::model::event::Subject;
 
+/// Is shown a record's key and value.
+pub type Each<'e> = &'e mut dyn for<'r> FnMut(Option<&'r [u8]>, Option<&'r [u8]>);
+
 /// What was met, for statistics.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Met {
@@ -27,7 +30,7 @@ impl std::ops::AddAssign for Met {
 }
 
 /// Scans them, and shows each record's key and value to `each`.
-pub fn run(bytes: &[u8], base: Option<i64>, each: &mut dyn FnMut(Option<&[u8]>, Option<&[u8]>)) -> Met {
+pub fn run(bytes: &[u8], base: Option<i64>, each: Each<'_>) -> Met {
     let mut met = Met::default();
     let mut inflater = Inflater::with_limit(MAX_INFLATED);
     let mut render = JsonRecords::new(Framing::Lines, RawBytes::Shown);
@@ -69,7 +72,7 @@ fn show(
     render: &mut JsonRecords,
     site: &Site,
     met: &mut Met,
-    each: &mut dyn FnMut(Option<&[u8]>, Option<&[u8]>),
+    each: Each<'_>,
 ) {
     let header = batch.header();
     let crc = batch.check_crc().err();

@@ -2,10 +2,10 @@
 //!
 //! Must not know: what is done about it beyond saying so.
 
-use super::mend::Change;
 use super::order::incident_of;
 use super::report::{Incident, Outcome};
 use super::survey::{Entry, Survey};
+use crate::log::mend::Change;
 
 const EPOCH_CODE: &str = "leader-epoch-order";
 /// At the end of a log, where nothing stands behind it, a damaged batch is believed to span no more offsets than this.

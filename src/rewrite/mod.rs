@@ -12,7 +12,6 @@ pub mod hanging;
 pub mod interrupt;
 mod lineage;
 pub mod look;
-pub mod mend;
 pub mod order;
 pub mod out;
 pub mod plan;

@@ -8,11 +8,11 @@
 use super::bounds::{bound, doubt_epochs};
 use super::interrupt::Interrupt;
 use super::look::look;
-use super::mend::Change;
 use super::plan::{Piece, SourceId, Sources, Thin, frames};
 use super::report::{Incident, Outcome};
 use super::survey::{Entry, Part, Survey};
 use crate::log::Inflater;
+use crate::log::mend::Change;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 

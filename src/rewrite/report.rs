@@ -2,8 +2,8 @@
 //!
 //! Must not know: how it is printed.
 
-use super::mend::Change;
 use super::plan::SourceId;
+use crate::log::mend::Change;
 
 /// A stretch of a file that is not simply copied.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,11 +4,11 @@
 
 use super::interrupt::Interrupt;
 use super::look::{LZ4_CHECKSUM, Look, look};
-use super::mend::{Change, candidates};
 use super::plan::{Edit, Piece, SourceId};
 use super::report::{Incident, Outcome, Producer};
 use crate::fault::FaultKind;
 use crate::log::batch::{CRC_FROM, MAGIC_AT, PREFIX_LENGTH};
+use crate::log::mend::{Change, candidates};
 use crate::log::{Batch, Codec, Hole, Inflater, Segment, Span};
 use std::io;
 

@@ -5,8 +5,27 @@
 use crate::audit::{Code, Finding};
 use crate::bytes::is_ascii;
 use crate::fault::{Fault, FaultKind};
-use crate::log::{Control, Record};
+use crate::log::{Batch, Control, Header, Record, TimestampType};
 use crate::schema::{Key, RecordType};
+
+/// Whether a batch holds nothing but sound records, in the order and up to the time that its head says. Where it does not,
+/// or is compressed, old or a marker, the long way says what is wrong, if anything is.
+#[inline(always)]
+pub(super) fn all_sound(batch: &Batch<'_>, header: &Header) -> bool {
+    let (mut met, mut latest) = (-1, i64::MIN);
+    let sound = batch.all_plain(|record| {
+        let follows = record.offset_delta > met;
+        met = record.offset_delta;
+        latest = latest.max(record.timestamp_delta);
+        follows && is_sound(record.key, record.value)
+    });
+    sound
+        && !header.control
+        && i64::from(met) <= header.last_offset.wrapping_sub(header.base_offset)
+        && (header.count == 0
+            || header.timestamp_type == TimestampType::LogAppendTime
+            || header.base_timestamp.wrapping_add(latest) == header.max_timestamp)
+}
 
 /// Whether nothing is wrong with a data record. If something is, [`diagnose`] says what.
 #[inline(always)]

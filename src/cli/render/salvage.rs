@@ -5,11 +5,11 @@
 use super::name::lossless;
 use crate::json::{Json, Style};
 use crate::log::dir::OFFSETS_TOPIC;
+use crate::log::mend::Change;
 use crate::model::losses::{Fallback, Kept, LostKey};
 use crate::model::preflight::Verdict;
 use crate::rewrite::apply::Done;
 use crate::rewrite::hanging::LostMarker;
-use crate::rewrite::mend::Change;
 use crate::rewrite::plan::{Role, SourceId};
 use crate::rewrite::report::{Conflict, Content, Incident, Outcome};
 use crate::rewrite::salvage::{JoinedFrom, Salvage};

@@ -104,7 +104,7 @@ fn stretch(told: &Told<'_>, incident: &Incident, to: &mut dyn Write) -> io::Resu
         Outcome::Partly { kept, lost } => format!("written anew, {kept} kept, {lost} LOST"),
         Outcome::Doubtful { kept, lost } => format!("kept in doubt: {kept}; {lost} LOST"),
         Outcome::Mended(changes) => {
-            let change = |it: &crate::rewrite::mend::Change| {
+            let change = |it: &crate::log::mend::Change| {
                 format!("byte {} from {:#04x} to {:#04x}", incident.position + u64::from(it.at), it.old, it.new)
             };
             format!("mended: {}", changes.iter().map(change).collect::<Vec<_>>().join(", "))

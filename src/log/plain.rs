@@ -18,11 +18,17 @@ pub struct PlainRecord<'s> {
     pub value: Option<&'s [u8]>,
 }
 
+/// Looks at record after record. A trait in place of a closure, so that it can be told to be inlined.
+pub trait Look<'s> {
+    /// Whether to go on.
+    fn look(&mut self, record: PlainRecord<'s>) -> bool;
+}
+
 impl<'a> Batch<'a> {
     /// Whether this is an uncompressed magic 2 batch whose body holds as many records as its head says, without headers
-    /// and to the last byte, and `each` holds of all of them. Stops at the first that is otherwise.
+    /// and to the last byte, and `look` holds of all of them. Stops at the first that is otherwise.
     #[inline(always)]
-    pub fn all_plain(&self, mut each: impl FnMut(PlainRecord<'a>) -> bool) -> bool {
+    pub fn all_plain(&self, look: &mut impl Look<'a>) -> bool {
         let header = self.header();
         if header.magic != 2 || header.attributes & 7 != 0 {
             return false;
@@ -30,7 +36,7 @@ impl<'a> Batch<'a> {
         let mut rest = self.body();
         for _ in 0..header.count {
             let Some((record, next)) = split(rest) else { return false };
-            if !each(record) {
+            if !look.look(record) {
                 return false;
             }
             rest = next;
@@ -56,6 +62,16 @@ mod tests {
     use super::super::tests::{Dice, batch, record, seal};
     use super::*;
 
+    #[derive(Default)]
+    struct Met(Vec<(i64, Option<Vec<u8>>, Option<Vec<u8>>)>);
+
+    impl Look<'_> for Met {
+        fn look(&mut self, it: PlainRecord<'_>) -> bool {
+            self.0.push((i64::from(it.offset_delta) + 7, it.key.map(<[u8]>::to_vec), it.value.map(<[u8]>::to_vec)));
+            true
+        }
+    }
+
     /// Wherever it says that all is in order, the long way says the same.
     #[test]
     fn it_agrees_with_the_long_way() {
@@ -71,11 +87,8 @@ mod tests {
                 seal(&mut bytes);
             }
             let batch = Batch::new(&bytes, 0).unwrap();
-            let mut met = Vec::new();
-            if batch.all_plain(|it| {
-                met.push((i64::from(it.offset_delta) + 7, it.key.map(<[u8]>::to_vec), it.value.map(<[u8]>::to_vec)));
-                true
-            }) {
+            let mut met = Met::default();
+            if batch.all_plain(&mut met) {
                 in_order += 1;
                 let mut inflater = Inflater::new();
                 let mut records = batch.records(&mut inflater);
@@ -84,7 +97,7 @@ mod tests {
                     .iter()
                     .map(|it| (it.offset, it.key.map(<[u8]>::to_vec), it.value.map(<[u8]>::to_vec)))
                     .collect();
-                assert_eq!(met, long);
+                assert_eq!(met.0, long);
                 assert!(batch.header().count <= 0 || records.fault().is_none());
             }
         }

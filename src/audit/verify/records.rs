@@ -5,6 +5,7 @@
 use crate::audit::{Code, Finding};
 use crate::bytes::is_ascii;
 use crate::fault::{Fault, FaultKind};
+use crate::log::plain::{Look, PlainRecord};
 use crate::log::{Batch, Control, Header, Record, TimestampType};
 use crate::schema::{Key, RecordType};
 
@@ -12,13 +13,9 @@ use crate::schema::{Key, RecordType};
 /// or is compressed, old or a marker, the long way says what is wrong, if anything is.
 #[inline(always)]
 pub(super) fn all_sound(batch: &Batch<'_>, header: &Header) -> bool {
-    let (mut met, mut latest) = (-1, i64::MIN);
-    let sound = batch.all_plain(|record| {
-        let follows = record.offset_delta > met;
-        met = record.offset_delta;
-        latest = latest.max(record.timestamp_delta);
-        follows && is_sound(record.key, record.value)
-    });
+    let mut all = All { met: -1, latest: i64::MIN };
+    let sound = batch.all_plain(&mut all);
+    let All { met, latest } = all;
     sound
         && !header.control
         && i64::from(met) <= header.last_offset.wrapping_sub(header.base_offset)
@@ -27,12 +24,34 @@ pub(super) fn all_sound(batch: &Batch<'_>, header: &Header) -> bool {
             || header.base_timestamp.wrapping_add(latest) == header.max_timestamp)
 }
 
+/// What the records of a batch come to.
+struct All {
+    /// The greatest offset delta.
+    met: i32,
+    /// The greatest timestamp delta.
+    latest: i64,
+}
+
+impl<'s> Look<'s> for All {
+    #[inline(always)]
+    fn look(&mut self, record: PlainRecord<'s>) -> bool {
+        let follows = record.offset_delta > self.met;
+        self.met = record.offset_delta;
+        self.latest = self.latest.max(record.timestamp_delta);
+        follows && is_sound(record.key, record.value)
+    }
+}
+
 /// Whether nothing is wrong with a data record. If something is, [`diagnose`] says what.
 #[inline(always)]
 pub(super) fn is_sound(key: Option<&[u8]>, value: Option<&[u8]>) -> bool {
     let Some(key) = key else { return false };
     let Some(record_type) = Key::type_of_whole(key) else { return false };
-    value.is_none_or(|value| record_type.is_whole_value(value)) && is_utf8(record_type, key)
+    let is_whole = match value {
+        Some(value) => record_type.is_whole_value(value),
+        None => true,
+    };
+    is_whole && is_utf8(record_type, key)
 }
 
 /// The number of a partition at the end of a commit's key is no text.

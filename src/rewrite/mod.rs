@@ -19,4 +19,5 @@ pub mod plan;
 pub mod report;
 pub mod salvage;
 pub mod survey;
+mod tower;
 pub mod union;

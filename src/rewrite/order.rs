@@ -51,7 +51,7 @@ pub fn order(
     sorter.restore_what_nothing_replaced();
     let (entries, mut incidents) = (join(sorter.out.finish()), sorter.incidents);
     let mut survey = Survey { entries, incidents: Vec::new(), bases, end_by_name };
-    doubt_epochs(&mut survey.entries, &mut incidents, mend);
+    doubt_epochs(&mut survey.entries, &mut incidents);
     survey.incidents = incidents;
     bound(&mut survey);
     Ok(survey)
@@ -238,7 +238,8 @@ impl Sorter<'_> {
         // A file's name vouches for its first batch.
         let by_name = head.piece.from == 0 && self.base(&head.piece) == Some(head.piece.first);
         let floor = self.floor(&head.piece).last;
-        let in_order = next.is_some_and(|next| next == head.piece.last.saturating_add(1) || next <= floor);
+        let in_order = head.piece.last > floor
+            || next.is_some_and(|next| next == head.piece.last.saturating_add(1) || next <= floor);
         by_epoch || by_name || goes_on && in_order
     }
 
@@ -483,6 +484,7 @@ pub(super) fn incident_of(piece: &Piece, code: &'static str, outcome: Outcome) -
         producer: None,
         outcome,
         would_mend: None,
+        stands: None,
     }
 }
 

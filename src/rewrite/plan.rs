@@ -181,6 +181,8 @@ impl Piece {
             && self.to == next.from
             && self.epoch == next.epoch
             && self.last < next.first
+            // An offset that jumps farther than a segment spans is looked at on its own.
+            && next.last.saturating_sub(self.last) <= i64::from(i32::MAX)
             && self.edit.is_none()
             && next.edit.is_none();
         if joins {

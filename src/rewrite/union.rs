@@ -103,6 +103,10 @@ pub struct Joined {
     pub conflicts_in_all: u64,
     /// The first offset at which leader epochs differ, and whether the other copy won.
     pub diverged: Option<(i64, bool)>,
+    /// Batches or records of which both say the same.
+    pub equal: u64,
+    /// Whether nothing was taken from it, because what it says differs at most of the offsets that both have.
+    pub is_stranger: bool,
     /// Offsets that were added in front or behind.
     pub added: Vec<(i64, i64)>,
 }
@@ -165,7 +169,11 @@ impl<'s> Union<'s> {
             let loser = if divergence.theirs_win { &mut *log } else { &mut *replica };
             self.truncate(loser, divergence.offset)?;
         }
-        self.fill(log, replica, Take::LostAndEnds, &mut joined)?;
+        // Copies of one partition differ nowhere; one that differs mostly is no copy.
+        joined.is_stranger = divergence.is_none() && joined.conflicts_in_all > joined.equal;
+        if !joined.is_stranger {
+            self.fill(log, replica, Take::LostAndEnds, &mut joined)?;
+        }
         Ok(joined)
     }
 
@@ -364,7 +372,7 @@ impl<'s> Union<'s> {
     /// Compares what both logs have below an offset, batch by batch. Batches keep their base offsets in every copy.
     fn compare(&mut self, log: &Log, copy: &Log, until: i64, joined: &mut Joined) -> io::Result<()> {
         let mut theirs: Option<(SourceId, Segment)> = None;
-        let mut cursor = Cursor::default();
+        let (mut cursor, mut own_cursor) = (Cursor::default(), Cursor::default());
         for (ours, other) in overlaps(&log.parts, &copy.parts) {
             self.interrupt.check()?;
             let range = (ours.piece.first.max(other.piece.first), ours.piece.last.min(other.piece.last).min(until - 1));
@@ -378,17 +386,20 @@ impl<'s> Union<'s> {
             let Some((_, segment)) = &theirs else { continue };
             let mut there = frames(segment.bytes(), cursor.within(&other.piece), other.piece.to).peekable();
             let own = self.sources.open(ours.piece.source)?;
-            for here in frames(own.bytes(), ours.piece.from, ours.piece.to) {
+            for here in frames(own.bytes(), own_cursor.within(&ours.piece), ours.piece.to) {
                 let offset = here.header().base_offset;
                 if offset > range.1 {
                     break;
                 }
+                own_cursor.from = here.position() + here.len();
                 while let Some(before) = there.next_if(|batch| batch.header().base_offset < offset) {
                     cursor.from = before.position() + before.len();
                 }
                 let Some(batch) = there.next_if(|batch| batch.header().base_offset == offset) else { continue };
                 let (a, b) = (here.header(), batch.header());
-                if (a.crc, a.length) != (b.crc, b.length) {
+                if (a.crc, a.length) == (b.crc, b.length) {
+                    joined.equal += 1;
+                } else {
                     compare_batches(&here, &batch, other.piece.source, &mut self.inflater, joined);
                 }
             }
@@ -460,6 +471,9 @@ fn compare_batches(ours: &Batch<'_>, theirs: &Batch<'_>, source: SourceId, infla
     let epoch = ours.header().partition_leader_epoch;
     for record in ours.records(inflater).by_ref().flatten() {
         let Some(other) = there.get(&record.offset) else { continue };
+        if (other.key.as_deref(), other.value.as_deref()) == (record.key, record.value) {
+            to.equal += 1;
+        }
         if (other.key.as_deref(), other.value.as_deref()) != (record.key, record.value) {
             to.conflict(Conflict {
                 offset: record.offset,

@@ -18,4 +18,5 @@ pub mod plan;
 pub mod report;
 pub mod salvage;
 pub mod survey;
+mod tower;
 pub mod union;

@@ -13,6 +13,7 @@ pub mod interrupt;
 mod lineage;
 pub mod look;
 pub mod mend;
+mod missing;
 pub mod order;
 pub mod out;
 pub mod plan;

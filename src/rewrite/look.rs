@@ -129,19 +129,18 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
     look
 }
 
-/// How many records a batch has by its head, but no more than there are offsets and bytes for.
+/// How many records a batch has by its head, but no more than there are bytes for; in a compressed
+/// one, offsets.
 pub(super) fn believable_count(batch: &Batch<'_>) -> i64 {
     let header = batch.header();
     let count = i64::from(header.count);
     if header.magic < 2 {
         return count;
     }
-    let offsets = header.last_offset.saturating_sub(header.base_offset).saturating_add(1).max(1);
-    let bytes = match header.codec {
-        Codec::None => (batch.body().len() / LEAST_RECORD) as i64,
-        _ => i64::MAX,
-    };
-    count.min(offsets).min(bytes.max(1))
+    match header.codec {
+        Codec::None => count.min((batch.body().len() / LEAST_RECORD) as i64),
+        _ => count.min(header.last_offset.saturating_sub(header.base_offset).saturating_add(1).max(1)),
+    }
 }
 
 /// A broker that starts on anything but COMMIT or ABORT of a producer stops.

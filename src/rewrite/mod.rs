@@ -12,6 +12,7 @@ pub mod hanging;
 pub mod interrupt;
 mod lineage;
 pub mod look;
+mod missing;
 pub mod order;
 pub mod out;
 pub mod plan;

@@ -178,7 +178,7 @@ impl Sorter<'_> {
 
     /// What stands below the topmost part.
     fn below_top(&self) -> i64 {
-        let mut parts = self.out.from_top();
+        let mut parts = self.out.downwards();
         let Some(top) = parts.next() else { return -1 };
         let base = self.base(&top.piece).map_or(i64::MIN, |base| base.saturating_sub(1));
         parts.next().map_or(-1, |below| below.piece.last).max(base).max(-1)

@@ -275,7 +275,7 @@ impl<'s> Surveyor<'s> {
             return false;
         };
         let changes = changes_at(batch, LAST_OFFSET_DELTA_AT, &delta.to_be_bytes());
-        let bytes = changes.iter().fold(batch.bytes().to_vec(), |bytes, change| changed(bytes, change));
+        let bytes = changes.iter().fold(batch.bytes().to_vec(), changed);
         let Some(wider) = Batch::new(&bytes, batch.position()) else { return false };
         let mut look = look(&wider, &mut self.inflater);
         if look.records == 0 {

@@ -79,7 +79,7 @@ impl Tower {
     }
 
     /// The parts, the topmost first.
-    pub(super) fn from_top(&self) -> impl Iterator<Item = &Part> {
+    pub(super) fn downwards(&self) -> impl Iterator<Item = &Part> {
         (0..self.parts.len()).rev().filter_map(|number| self.part(number))
     }
 

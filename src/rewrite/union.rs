@@ -7,6 +7,7 @@
 use super::interrupt::Interrupt;
 use super::lineage::{Divergence, divergence, holes_between, overlapping, overlaps};
 use super::look::look;
+use super::missing::missing;
 use super::order::incident_of;
 use super::plan::{Piece, SourceId, Sources, Thin, frames, push};
 use super::report::{Conflict, Content, Incident, Outcome};
@@ -107,7 +108,7 @@ pub struct Joined {
     pub equal: u64,
     /// Whether nothing was taken from it, because what it says differs at most of the offsets that both have.
     pub is_stranger: bool,
-    /// Offsets that were added in front or behind.
+    /// Offsets that were added in front, behind, or in place of a segment that is gone.
     pub added: Vec<(i64, i64)>,
 }
 
@@ -145,13 +146,14 @@ impl Cursor {
 pub struct Union<'s> {
     sources: &'s mut Sources,
     inflater: Inflater,
+    max_inflated: usize,
     interrupt: &'s Interrupt,
 }
 
 impl<'s> Union<'s> {
     /// With a limit, in bytes, on what one batch may inflate to.
     pub fn new(sources: &'s mut Sources, max_inflated: usize, interrupt: &'s Interrupt) -> Self {
-        Union { sources, inflater: Inflater::with_limit(max_inflated), interrupt }
+        Union { sources, inflater: Inflater::with_limit(max_inflated), max_inflated, interrupt }
     }
 
     /// Takes from a replica what the log lacks.
@@ -172,7 +174,9 @@ impl<'s> Union<'s> {
         // Copies of one partition differ nowhere; one that differs mostly is no copy.
         joined.is_stranger = divergence.is_none() && joined.conflicts_in_all > joined.equal;
         if !joined.is_stranger {
-            self.fill(log, replica, Take::LostAndEnds, &mut joined)?;
+            let lost = log.lost();
+            let missing = missing(&log.parts, &replica.parts, &lost, self.sources, self.max_inflated, self.interrupt)?;
+            self.fill(log, replica, Take::LostAndEnds, &missing, &mut joined)?;
         }
         Ok(joined)
     }
@@ -183,7 +187,7 @@ impl<'s> Union<'s> {
     /// As [`Union::replica`].
     pub fn leftovers(&mut self, log: &mut Log, leftovers: &Log, take: Take) -> io::Result<Joined> {
         let mut joined = Joined::default();
-        self.fill(log, leftovers, take, &mut joined)?;
+        self.fill(log, leftovers, take, &[], &mut joined)?;
         Ok(joined)
     }
 
@@ -217,8 +221,21 @@ impl<'s> Union<'s> {
         Ok(())
     }
 
-    fn fill(&mut self, log: &mut Log, copy: &Log, take: Take, joined: &mut Joined) -> io::Result<()> {
+    /// Also takes what is `missing`, which ascends.
+    fn fill(
+        &mut self,
+        log: &mut Log,
+        copy: &Log,
+        take: Take,
+        missing: &[(i64, i64)],
+        joined: &mut Joined,
+    ) -> io::Result<()> {
         let mut wanted = log.lost();
+        wanted.extend(missing);
+        let is_missing = |at: i64| {
+            let behind = missing.partition_point(|(_, last)| *last < at);
+            missing.get(behind).is_some_and(|(first, _)| *first <= at)
+        };
         if take == Take::Everything {
             self.take_apart(log, (copy.start, copy.end))?;
             wanted = holes_between(&log.parts, copy.start.min(log.start), copy.end.max(log.end));
@@ -249,7 +266,7 @@ impl<'s> Union<'s> {
             }
             from = last.saturating_add(1);
             taken.push((first, last));
-            if last < log.start || first >= log.end {
+            if last < log.start || first >= log.end || is_missing(first) {
                 joined.added.push((first, last));
             }
         }

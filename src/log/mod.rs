@@ -32,6 +32,7 @@ pub mod side_file;
 mod snappy;
 mod squeeze;
 mod tally;
+pub mod whole_file;
 
 pub use batch::{Batch, Header, TimestampType};
 pub use codec::{Codec, DEFAULT_MAX_INFLATED, Inflater};

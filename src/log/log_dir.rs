@@ -5,7 +5,6 @@
 
 use super::checkpoint::{Checkpoint, MetaProperties, PartitionOffset, meta_properties, partition_offsets};
 use super::dir::{OFFSETS_TOPIC, PartitionName};
-use super::whole_file;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -107,7 +106,7 @@ impl LogDirFiles {
     /// # Errors
     /// If the folder or one of these files cannot be read.
     pub fn of(path: &Path) -> io::Result<Option<LogDirFiles>> {
-        let read = |name: &str| match whole_file::read(&path.join(name)) {
+        let read = |name: &str| match crate::files::read(&path.join(name)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -154,7 +153,7 @@ fn others(path: &Path) -> io::Result<(usize, usize)> {
 /// Asks whether a lock like the broker's (a POSIX record lock over the whole file) could be had, without taking it.
 fn lock(path: &Path) -> Lock {
     use rustix::process::{Flock, FlockType, fcntl_getlk};
-    let file = match whole_file::must_be_regular(path).and_then(|()| File::open(path)) {
+    let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Lock::NoFile,
         Err(_) => return Lock::Unknown,

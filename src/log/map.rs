@@ -34,9 +34,11 @@ impl Mapping {
     /// # Errors
     /// If it cannot be opened or mapped (a folder or a pipe cannot), or if too many are mapped at once (16384).
     pub fn open(path: &Path) -> io::Result<Mapping> {
-        super::whole_file::must_be_regular(path)?;
         let file = File::open(path)?;
         let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
         if metadata.len() == 0 {
             return Ok(Mapping { map: None, file, slot: None });
         }

@@ -22,7 +22,9 @@ mod legacy;
 pub mod log_dir;
 mod lz4;
 pub mod map;
+pub mod mend;
 pub mod place;
+pub mod plain;
 pub mod producer_state;
 pub mod record;
 mod resync;
@@ -32,7 +34,6 @@ pub mod side_file;
 mod snappy;
 mod squeeze;
 mod tally;
-pub mod whole_file;
 
 pub use batch::{Batch, Header, TimestampType};
 pub use codec::{Codec, DEFAULT_MAX_INFLATED, Inflater};

@@ -6,7 +6,7 @@ use super::replay::{Extent, Helper, Replay, State};
 use super::rules::Rules;
 use super::walk::Step;
 use crate::log::dir::OFFSETS_TOPIC;
-use crate::log::{Inflater, Segment, Span, checkpoint, whole_file};
+use crate::log::{Inflater, Segment, Span, checkpoint};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -92,6 +92,6 @@ pub fn log_start(partition_dir: &Path, partition: i32) -> Option<i64> {
 /// The offset that a checkpoint of the log dir around a partition folder names for it.
 pub fn checkpoint_offset(partition_dir: &Path, checkpoint: &str, partition: i32) -> Option<i64> {
     let full = std::path::absolute(partition_dir).ok()?;
-    let bytes = whole_file::read(&full.parent()?.join(checkpoint)).ok()?;
+    let bytes = crate::files::read(&full.parent()?.join(checkpoint)).ok()?;
     checkpoint::partition_offsets(&bytes).offset(OFFSETS_TOPIC, partition)
 }

@@ -7,7 +7,7 @@
 use crate::bytes::Cursor;
 use crate::log::checkpoint;
 use crate::log::dir::PartitionName;
-use crate::log::{Inflater, Segment, Span, whole_file};
+use crate::log::{Inflater, Segment, Span};
 use crate::schema::wire::Uuid;
 use std::collections::HashMap;
 use std::io;
@@ -56,7 +56,7 @@ impl Topics {
             if name.topic == "__cluster_metadata" {
                 self.learn_from_metadata_log(&path);
             } else if let Some(id) =
-                whole_file::read(&path.join("partition.metadata")).ok().and_then(|b| checkpoint::topic_id(&b))
+                crate::files::read(&path.join("partition.metadata")).ok().and_then(|b| checkpoint::topic_id(&b))
             {
                 self.learn(Uuid(id), name.topic.as_bytes());
             }

@@ -148,7 +148,7 @@ impl Writer<'_> {
             self.segment = Some(self.to.segment(end.max(0))?);
             self.close()?;
         }
-        let (bytes, kept) = self.epochs.file();
+        let (bytes, kept) = self.epochs.file(end.max(self.last.saturating_add(1)));
         self.to.file("leader-epoch-checkpoint", &bytes)?;
         self.done.kept_epochs = kept;
         Ok(self.done)

@@ -17,7 +17,7 @@ use super::code::Code;
 use super::finding::Finding;
 use crate::log::dir::{OtherKind, PartitionDir, SegmentFile, SegmentKind};
 use crate::log::log_dir::LogDirFiles;
-use crate::log::{Batch, Control, Header, Inflater, whole_file};
+use crate::log::{Batch, Control, Header, Inflater};
 use epochs::EpochRuns;
 use indexes::{OffsetCheck, TimeCheck};
 use producers::Producers;
@@ -283,7 +283,7 @@ impl Twin {
         };
         let digits = segment.name.get(..20).unwrap_or_default();
         let name = format!("{digits}.{suffix}{on_its_way}");
-        let bytes = whole_file::read(&segment.path.with_file_name(&name));
+        let bytes = crate::files::read(&segment.path.with_file_name(&name));
         Twin { name, bytes, base_offset: segment.base_offset }
     }
 
@@ -311,7 +311,7 @@ fn unreadable(name: &str, error: &io::Error) -> Finding {
 /// The bytes of a file that is there once a folder.
 fn read_other(dir: &PartitionDir, kind: OtherKind, findings: &mut Vec<Finding>) -> Option<(String, Vec<u8>)> {
     let file = dir.other(kind)?;
-    match whole_file::read(&file.path) {
+    match crate::files::read(&file.path) {
         Ok(bytes) => Some((file.name.clone(), bytes)),
         Err(error) => {
             // A file that a running broker removed meanwhile is not there.

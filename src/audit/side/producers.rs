@@ -11,7 +11,6 @@ use crate::fault::FaultKind;
 use crate::log::Header;
 use crate::log::dir::{OtherKind, PartitionDir};
 use crate::log::producer_state::{self, ProducerEntry, Snapshot};
-use crate::log::whole_file;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -57,7 +56,7 @@ impl Producers {
     pub(super) fn reach(&mut self, offset: i64, findings: &mut Vec<Finding>) {
         while self.next_offset() <= offset {
             let Some((offset, name, path)) = self.snapshots.pop_front() else { return };
-            match whole_file::read(&path) {
+            match crate::files::read(&path) {
                 Ok(bytes) => self.compare(offset, &name, &bytes, findings),
                 // A running broker removes snapshots.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

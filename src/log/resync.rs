@@ -168,6 +168,8 @@ impl Resync {
             return found;
         }
         let mut best: Option<(usize, Strength)> = None;
+        // Up to where what is in a row behind a loose one says nothing new.
+        let mut same_row = 0;
         let mut window = limit;
         let mut next = at + 1;
         while let Some(place) = next_sound(bytes, next, window) {
@@ -190,7 +192,7 @@ impl Resync {
                 None => true,
                 Some((_, strength)) => strength == Strength::Loose,
             };
-            if !replaceable {
+            if !replaceable || place < same_row {
                 continue;
             }
             match (self.strength(bytes, place, offsets), best) {
@@ -200,7 +202,7 @@ impl Resync {
                 (Strength::Loose, _) if records.covers(place) => {}
                 // What leads nowhere is believed if the log can go on behind it; else it stood inside a value.
                 (strength, Some((loose, _))) => {
-                    if self.follows(bytes, loose, place) {
+                    if follows(bytes, loose, place) {
                         return Found::Candidate(loose);
                     }
                     if strength != Strength::Loose {
@@ -209,6 +211,7 @@ impl Resync {
                 }
                 (strength, None) => {
                     best = Some((place, strength));
+                    same_row = if strength == Strength::Loose { self.end_of_row(bytes, place) } else { 0 };
                     window = window.min(place.saturating_add(WINDOW));
                 }
             }
@@ -277,23 +280,17 @@ impl Resync {
         }
     }
 
-    /// Whether the batch at `later` can stand in a log behind the good ones in a row that begin at `earlier`.
-    fn follows(&mut self, bytes: &[u8], earlier: usize, later: usize) -> bool {
-        let at = |place: usize| Batch::new(bytes.get(place..place + sound(bytes, place))?, place as u64);
-        let Some(later) = at(later) else { return false };
-        let mut place = earlier;
+    /// Where the good batches in a row that begin at a place end.
+    fn end_of_row(&mut self, bytes: &[u8], at: usize) -> usize {
+        let mut place = at;
         for _ in 0..LONG_CHAIN {
-            let length = sound(bytes, place);
-            if length == 0 || self.check_crc(bytes, place, length).is_err() {
-                break;
+            match sound(bytes, place) {
+                0 => break,
+                length if self.check_crc(bytes, place, length).is_err() => break,
+                length => place += length,
             }
-            let above = at(place).is_none_or(|batch| batch.header().last_offset >= later.header().base_offset);
-            if above || (place + length) as u64 > later.position() {
-                return false;
-            }
-            place += length;
         }
-        true
+        place
     }
 
     fn spend(&mut self, bytes: usize) {
@@ -340,6 +337,15 @@ fn is_chained(bytes: &[u8], at: usize) -> bool {
     match sound(bytes, at) {
         0 => false,
         length => at + length == bytes.len() || sound(bytes, at + length) > 0,
+    }
+}
+
+/// Whether the batch at `later` can stand in a log behind the one at `earlier`.
+fn follows(bytes: &[u8], earlier: usize, later: usize) -> bool {
+    let at = |place: usize| Batch::new(bytes.get(place..place + sound(bytes, place))?, place as u64);
+    match (at(earlier), at(later)) {
+        (Some(a), Some(b)) => a.position() + a.len() <= b.position() && a.header().last_offset < b.header().base_offset,
+        _ => false,
     }
 }
 

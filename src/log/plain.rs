@@ -62,8 +62,11 @@ mod tests {
     use super::super::tests::{Dice, batch, record, seal};
     use super::*;
 
+    /// Offset, key and value.
+    type Whole = (i64, Option<Vec<u8>>, Option<Vec<u8>>);
+
     #[derive(Default)]
-    struct Met(Vec<(i64, Option<Vec<u8>>, Option<Vec<u8>>)>);
+    struct Met(Vec<Whole>);
 
     impl Look<'_> for Met {
         fn look(&mut self, it: PlainRecord<'_>) -> bool {

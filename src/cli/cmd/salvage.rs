@@ -338,7 +338,7 @@ fn files(partition: &Partition) -> Vec<FileIn> {
 
 fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
     let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
-    Ok(Some(std::fs::read(&file.path).with_context(|| file.path.display().to_string())?))
+    Ok(Some(crate::files::read(&file.path).with_context(|| file.path.display().to_string())?))
 }
 
 /// The report, on its way to stdout and to the files beside the partitions.

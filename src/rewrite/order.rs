@@ -234,15 +234,14 @@ impl Sorter<'_> {
     /// among batches that fit their neighbours it is the outlier, for no CRC covers its base offset.
     fn is_written_anew(&self, head: &Part, next: Option<i64>) -> bool {
         let goes_on = next.is_some_and(|next| next > head.piece.last);
-        // Alone, a batch proves nothing by its epoch: no CRC covers that either, and a broker cuts the log before it goes on
-        // from an earlier offset at a higher epoch.
-        let by_epoch =
-            goes_on && self.out.greatest_epoch_from(head.piece.first).is_some_and(|epoch| epoch < head.piece.epoch);
         // A file's name vouches for its first batch.
         let by_name = head.piece.from == 0 && self.base(&head.piece) == Some(head.piece.first);
         let floor = self.floor(&head.piece).last;
-        let in_order = head.piece.last > floor
-            || next.is_some_and(|next| next == head.piece.last.saturating_add(1) || next <= floor);
+        let runs_on = |next: i64| next == head.piece.last.saturating_add(1) || next <= floor;
+        let in_order = head.piece.last > floor || next.is_some_and(runs_on);
+        // A higher epoch is no proof where the next batch goes on elsewhere: then the base offset alone is wrong.
+        let by_epoch = next.is_none_or(runs_on)
+            && self.out.greatest_epoch_from(head.piece.first).is_some_and(|epoch| epoch < head.piece.epoch);
         by_epoch || by_name || goes_on && in_order
     }
 

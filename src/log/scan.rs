@@ -185,6 +185,8 @@ impl<'a> Spans<'a> {
     fn offsets(&self) -> Offsets {
         let (start, end) = self.previous;
         let batch = self.bytes.get(start..end).and_then(|bytes| Batch::new(bytes, start as u64));
+        // What a damaged batch says of its offsets is not believed.
+        let batch = batch.filter(|batch| batch.check_crc().is_ok());
         Offsets { base: self.base_offset, previous: batch.map(|batch| batch.header().last_offset) }
     }
 

@@ -73,6 +73,8 @@ pub struct Spans<'a> {
     base_offset: Option<i64>,
     /// Where the batch before stands.
     previous: (usize, usize),
+    /// The last offset of that batch, once it was asked for.
+    believed: Option<((usize, usize), Option<i64>)>,
     /// The hole that was just met, on its way out.
     hole: Option<Hole>,
     resync: Resync,
@@ -105,6 +107,7 @@ impl<'a> Spans<'a> {
             mapping,
             base_offset: base,
             previous: (0, 0),
+            believed: None,
             hole: None,
             resync: Resync::new(bytes.len()),
         };
@@ -182,12 +185,18 @@ impl<'a> Spans<'a> {
         }
     }
 
-    fn offsets(&self) -> Offsets {
+    fn offsets(&mut self) -> Offsets {
         let (start, end) = self.previous;
-        let batch = self.bytes.get(start..end).and_then(|bytes| Batch::new(bytes, start as u64));
-        // What a damaged batch says of its offsets is not believed.
-        let batch = batch.filter(|batch| batch.check_crc().is_ok());
-        Offsets { base: self.base_offset, previous: batch.map(|batch| batch.header().last_offset) }
+        let previous = match self.believed {
+            Some((asked, last)) if asked == self.previous => last,
+            _ => {
+                let batch = self.bytes.get(start..end).and_then(|bytes| Batch::new(bytes, start as u64));
+                // What a damaged batch says of its offsets is not believed.
+                batch.filter(|batch| batch.check_crc().is_ok()).map(|batch| batch.header().last_offset)
+            }
+        };
+        self.believed = Some((self.previous, previous));
+        Offsets { base: self.base_offset, previous }
     }
 
     fn is_cut_before(&self, end: usize) -> bool {

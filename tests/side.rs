@@ -24,7 +24,7 @@ fn check(path: &Path) -> Vec<Finding> {
         let segment = Segment::open(&file.path).unwrap();
         for span in segment.spans() {
             match span {
-                Span::Batch(batch) if batch.check_crc().is_ok() => facts.batch(&batch),
+                Span::Batch(batch) if batch.check_crc().is_ok() => facts.batch(&batch, &batch.header()),
                 Span::Batch(batch) => facts.damage(batch.position()..batch.position() + batch.len()),
                 Span::Hole(hole) if hole.fault == FaultKind::ZeroTail => facts.zero_tail(hole.length),
                 Span::Hole(hole) => facts.damage(hole.position..hole.position + hole.length),
@@ -223,7 +223,7 @@ fn a_broker_that_writes_meanwhile() {
             let seen = if file == last { &bytes[..12590] } else { &all };
             for span in Spans::over(seen, 0, Some(file.base_offset)) {
                 let Span::Batch(batch) = span else { panic!("{span:?}") };
-                facts.batch(&batch);
+                facts.batch(&batch, &batch.header());
             }
         }
         let findings = facts.finish(LogDirFiles::around(&log.folder).unwrap().as_ref());

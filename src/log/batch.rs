@@ -235,6 +235,16 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// [`Self::header`] of a batch of magic 2; None for the old ones. Who goes apart from here for both has the fields read
+    /// straight from the head where they are wanted, in place of being brought together from three kinds of heads.
+    #[inline(always)]
+    pub fn header_magic2(&self) -> Option<Header> {
+        match self.head {
+            Head::Magic2(head) => Some(Header::magic2(head, self.bytes.len() as u64)),
+            _ => None,
+        }
+    }
+
     /// The records as stored, perhaps compressed: what follows the head. For a magic 0 or 1 message, the message
     /// itself with its offset.
     #[inline]

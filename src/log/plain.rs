@@ -3,11 +3,13 @@
 //! Must not know: what to say where one is not in order; [`super::record`] goes the long way then.
 
 use super::batch::Batch;
-use super::fields::{nullable, outer, varint, varlong};
+use super::fields::{self, nullable, outer, varlong};
 
 /// A record, as far as it is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct PlainRecord<'s> {
+    /// Of no use so far.
+    pub attributes: u8,
     /// What to add to the batch's base timestamp, in ms.
     pub timestamp_delta: i64,
     /// What to add to the batch's base offset.
@@ -47,13 +49,72 @@ impl<'a> Batch<'a> {
 
 #[inline(always)]
 fn split(rest: &[u8]) -> Option<(PlainRecord<'_>, &[u8])> {
+    quick(rest).or_else(|| slow(rest))
+}
+
+/// The record at the start of what is left, and what is behind it, if it has the shape of almost all: no headers, and
+/// numbers and lengths of one or two bytes, those up to the key's length eight bytes in all.
+#[inline(always)]
+pub(super) fn quick(rest: &[u8]) -> Option<(PlainRecord<'_>, &[u8])> {
+    let head = u64::from_le_bytes(*rest.first_chunk()?);
+    let (length, taken, head) = varint(head)?;
+    let (record, next) = rest.split_at_checked(taken + (length >> 1) as usize)?;
+    let (attributes, head) = (head as u8, head >> 8);
+    let (timestamp_delta, more, head) = varint(head)?;
+    let taken = taken + 1 + more;
+    let (offset_delta, more, head) = varint(head)?;
+    let taken = taken + more;
+    let (key_length, more, _) = varint(head)?;
+    let taken = taken + more;
+    // An odd length is below zero.
+    if taken > size_of::<u64>() || (length | key_length) & 1 != 0 {
+        return None;
+    }
+    let (key, tail) = record.get(taken..)?.split_at_checked((key_length >> 1) as usize)?;
+    let value = match *tail {
+        [1, 0] => None,
+        [a, ref value @ .., 0] if a < 0x80 && usize::from(a) == 2 * value.len() => Some(value),
+        [a, b, ref value @ .., 0] if a >= 0x80 && b < 0x80 && two(a, b) == 2 * value.len() => Some(value),
+        _ => return None,
+    };
+    let [timestamp_delta, offset_delta] = [timestamp_delta, offset_delta].map(signed);
+    let record = PlainRecord { attributes, timestamp_delta, offset_delta: offset_delta as i32, key: Some(key), value };
+    Some((record, next))
+}
+
+/// The bits of a varint of one or two bytes, how many these are, and what is left of the register it stands in.
+#[inline(always)]
+fn varint(head: u64) -> Option<(u64, usize, u64)> {
+    if head & 0x80 == 0 {
+        Some((head & 0x7f, 1, head >> 8))
+    } else if head & 0x8000 == 0 {
+        Some((head & 0x7f | (head >> 1) & 0x3f80, 2, head >> 16))
+    } else {
+        None
+    }
+}
+
+#[inline(always)]
+fn signed(bits: u64) -> i64 {
+    (bits >> 1) as i64 ^ -((bits & 1) as i64)
+}
+
+/// The bits of a varint of two bytes.
+#[inline(always)]
+fn two(a: u8, b: u8) -> usize {
+    usize::from(a & 0x7f) | usize::from(b) << 7
+}
+
+#[cold]
+#[inline(never)]
+fn slow(rest: &[u8]) -> Option<(PlainRecord<'_>, &[u8])> {
     let (fields, next) = outer(rest)?;
-    let (_attributes, fields) = fields.split_first()?;
+    let (&attributes, fields) = fields.split_first()?;
     let (timestamp_delta, fields) = varlong(fields)?;
-    let (offset_delta, fields) = varint(fields)?;
+    let (offset_delta, fields) = fields::varint(fields)?;
     let (key, fields) = nullable(fields)?;
     let (value, fields) = nullable(fields)?;
-    (*fields == [0]).then_some((PlainRecord { timestamp_delta, offset_delta, key, value }, next))
+    (*fields == [0]).then_some((PlainRecord { attributes, timestamp_delta, offset_delta, key, value }, next))
 }
 
 #[cfg(test)]

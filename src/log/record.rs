@@ -8,6 +8,7 @@ use super::codec::Inflater;
 use super::fields::{are_records, nullable, outer, varint, varlong};
 use super::headers::{Headers, headers};
 use super::legacy;
+use super::plain::{PlainRecord, quick};
 use crate::bytes::Cursor;
 use crate::fault::{Fault, FaultKind};
 use std::ops::ControlFlow;
@@ -276,6 +277,10 @@ impl<'s> Records<'s> {
     /// The record at the start of what is left, and what is behind it.
     #[inline(always)]
     fn split(&self, rest: &'s [u8]) -> Option<(Record<'s>, &'s [u8])> {
+        if let Some((record, next)) = quick(rest) {
+            let bytes = rest.get(..rest.len() - next.len())?;
+            return Some((self.record(record, Headers::default(), bytes), next));
+        }
         let (fields, next) = outer(rest)?;
         let bytes = rest.get(..rest.len() - next.len())?;
         Some((self.parse(fields, bytes)?, next))
@@ -292,7 +297,13 @@ impl<'s> Records<'s> {
             [0] => Headers::default(),
             _ => headers(rest)?,
         };
-        Some(Record {
+        Some(self.record(PlainRecord { attributes, timestamp_delta, offset_delta, key, value }, headers, bytes))
+    }
+
+    #[inline(always)]
+    fn record(&self, plain: PlainRecord<'s>, headers: Headers<'s>, bytes: &'s [u8]) -> Record<'s> {
+        let PlainRecord { attributes, timestamp_delta, offset_delta, key, value } = plain;
+        Record {
             offset: self.base_offset.wrapping_add(i64::from(offset_delta)),
             timestamp: match self.append_time {
                 None => self.base_timestamp.wrapping_add(timestamp_delta),
@@ -305,7 +316,7 @@ impl<'s> Records<'s> {
             attributes: attributes as i8,
             legacy: None,
             bytes,
-        })
+        }
     }
 
     /// Whether no record follows. Settles what is wrong with the body as a whole.

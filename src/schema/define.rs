@@ -140,18 +140,18 @@ macro_rules! structure {
             }
 
             #[inline(always)]
-            fn skip(rest: &'a [u8], layout: $crate::schema::wire::Layout) -> Option<&'a [u8]> {
-                $( let rest = $crate::schema::define::if_untagged!([$($tag)?] {
+            fn skip(bytes: &'a [u8], at: usize, layout: $crate::schema::wire::Layout) -> Option<usize> {
+                $( let at = $crate::schema::define::if_untagged!([$($tag)?] {
                     if $crate::schema::define::in_versions!(layout.version, $($versions)+) {
-                        <$type as $crate::schema::wire::Field>::skip(rest, layout)?
+                        <$type as $crate::schema::wire::Field>::skip(bytes, at, layout)?
                     } else {
-                        rest
+                        at
                     }
-                } else { rest }); )*
+                } else { at }); )*
                 if !layout.flexible {
-                    return Some(rest);
+                    return Some(at);
                 }
-                $crate::schema::skip::tags(rest, |tag, inside| {
+                $crate::schema::skip::tags(bytes, at, |tag, inside| {
                     $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
                         if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
                             return <$type as $crate::schema::wire::Field>::fills_tag(inside, layout).then_some(true);
@@ -252,9 +252,13 @@ macro_rules! structure {
                 out.push(1);
                 $crate::schema::wire::Field::encode(self, out, layout);
             }
-            fn skip_nullable(rest: &'a [u8], layout: $crate::schema::wire::Layout) -> Option<&'a [u8]> {
-                let (&mark, rest) = rest.split_first()?;
-                if mark >= 0x80 { Some(rest) } else { <Self as $crate::schema::wire::Field>::skip(rest, layout) }
+            fn skip_nullable(bytes: &'a [u8], at: usize, layout: $crate::schema::wire::Layout) -> Option<usize> {
+                let mark = *bytes.get(at)?;
+                if mark >= 0x80 {
+                    Some(at + 1)
+                } else {
+                    <Self as $crate::schema::wire::Field>::skip(bytes, at + 1, layout)
+                }
             }
             fn transcode_nullable(
                 cursor: &mut $crate::bytes::Cursor<'a>,

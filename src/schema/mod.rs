@@ -79,11 +79,11 @@ fn transcode_body<'a, M: Message<'a>>(
 
 /// How many bytes [`decode_body`] would leave over; None where it fails.
 #[inline(always)]
-fn skip_body<'a, M: Message<'a>>(rest: &'a [u8], version: i16) -> Option<usize> {
+fn skip_body<'a, M: Message<'a>>(bytes: &'a [u8], version: i16) -> Option<usize> {
     if !(M::FIRST..=M::LAST).contains(&version) {
         return None;
     }
-    M::skip(rest, M::layout(version)).map(<[u8]>::len)
+    bytes.len().checked_sub(M::skip(bytes, 0, M::layout(version))?)
 }
 
 /// How a broker's own reader reads a version, where its release knows the tags below `known_tags`.

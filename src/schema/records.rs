@@ -309,7 +309,12 @@ impl RecordType {
             return self.skip_value(bytes) == Some(0);
         }
         let Some((version, rest)) = bytes.split_first_chunk() else { return false };
-        skip_body::<OffsetCommitValue<'_>>(rest, i16::from_be_bytes(*version)) == Some(0)
+        let left = match i16::from_be_bytes(*version) {
+            // Known in advance, a version needs no questions: this is what brokers write since 2.1.
+            3 => skip_body::<OffsetCommitValue<'_>>(rest, 3),
+            other => skip_body::<OffsetCommitValue<'_>>(rest, other),
+        };
+        left == Some(0)
     }
 
     #[inline(never)]

@@ -45,13 +45,13 @@ pub trait Field<'a>: Sized + PartialEq {
     fn encode(&self, out: &mut Vec<u8>, layout: Layout);
     /// Shows one as Kafka's JSON does.
     fn json(&self, json: &mut Json, layout: Layout);
-    /// What is left behind one, without making it: the hot path of replay and verification. None exactly where
-    /// [`Field::decode`] fails, which then says why. Takes and gives what is left by value, so that it stays in registers.
+    /// Where the next piece begins behind the one at `at`, without making it: the hot path of replay and verification.
+    /// None, or a position behind the end of `bytes`, exactly where [`Field::decode`] fails, which then says why.
     #[inline]
-    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let mut cursor = Cursor::new(rest);
+    fn skip(bytes: &'a [u8], at: usize, layout: Layout) -> Option<usize> {
+        let mut cursor = Cursor::new(bytes.get(at..)?);
         Self::decode(&mut cursor, layout).ok()?;
-        Some(cursor.rest())
+        Some(bytes.len() - cursor.remaining())
     }
     /// Reads one and shows it at once, without making it: the hot path of `dump`. Shows what [`Field::decode`] and
     /// [`Field::json`] together would; what was shown before a fault is for the caller to take back.
@@ -113,10 +113,10 @@ pub trait Nullable<'a>: Field<'a> {
     }
     /// What is left behind one or null, as [`Field::skip`].
     #[inline]
-    fn skip_nullable(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let mut cursor = Cursor::new(rest);
+    fn skip_nullable(bytes: &'a [u8], at: usize, layout: Layout) -> Option<usize> {
+        let mut cursor = Cursor::new(bytes.get(at..)?);
         Self::decode_nullable(&mut cursor, layout).ok()?;
-        Some(cursor.rest())
+        Some(bytes.len() - cursor.remaining())
     }
     /// Reads one or null, and shows it.
     fn transcode_nullable(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
@@ -152,8 +152,8 @@ macro_rules! integers {
                 out.extend_from_slice(&self.to_be_bytes());
             }
             #[inline(always)]
-            fn skip(rest: &'a [u8], _: Layout) -> Option<&'a [u8]> {
-                rest.get(size_of::<$type>()..)
+            fn skip(_: &'a [u8], at: usize, _: Layout) -> Option<usize> {
+                at.checked_add(size_of::<$type>())
             }
             #[inline]
             fn json(&self, json: &mut Json, _: Layout) {
@@ -247,9 +247,9 @@ impl<'a> Field<'a> for Text<'a> {
         not_null(cursor, value)
     }
     #[inline(always)]
-    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip::length(rest, layout, skip::short_length)?;
-        rest.get(n?..)
+    fn skip(bytes: &'a [u8], at: usize, layout: Layout) -> Option<usize> {
+        let (n, at) = skip::length(bytes, at, layout, skip::short_length)?;
+        at.checked_add(n?)
     }
     fn encode(&self, out: &mut Vec<u8>, layout: Layout) {
         if layout.flexible {
@@ -290,9 +290,9 @@ impl<'a> Nullable<'a> for Text<'a> {
         }
     }
     #[inline(always)]
-    fn skip_nullable(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip::length(rest, layout, skip::short_length)?;
-        rest.get(n.unwrap_or(0)..)
+    fn skip_nullable(bytes: &'a [u8], at: usize, layout: Layout) -> Option<usize> {
+        let (n, at) = skip::length(bytes, at, layout, skip::short_length)?;
+        at.checked_add(n.unwrap_or(0))
     }
     fn encode_null(out: &mut Vec<u8>, layout: Layout) {
         if layout.flexible { out.push(0) } else { out.extend_from_slice(&(-1i16).to_be_bytes()) }
@@ -310,9 +310,9 @@ impl<'a> Field<'a> for Blob<'a> {
         }
     }
     #[inline]
-    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip::length(rest, layout, skip::long_length)?;
-        rest.get(n?..)
+    fn skip(bytes: &'a [u8], at: usize, layout: Layout) -> Option<usize> {
+        let (n, at) = skip::length(bytes, at, layout, skip::long_length)?;
+        at.checked_add(n?)
     }
     fn encode(&self, out: &mut Vec<u8>, layout: Layout) {
         put_length(out, layout, self.0.len());
@@ -337,8 +337,8 @@ impl<'a> Field<'a> for Uuid {
         cursor.array().map(|bytes| Uuid(*bytes))
     }
     #[inline(always)]
-    fn skip(rest: &'a [u8], _: Layout) -> Option<&'a [u8]> {
-        rest.get(16..)
+    fn skip(_: &'a [u8], at: usize, _: Layout) -> Option<usize> {
+        at.checked_add(16)
     }
     #[inline(always)]
     fn fills_tag(inside: &'a [u8], _: Layout) -> bool {
@@ -381,9 +381,9 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
         }
         json.close(b']');
     }
-    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip::length(rest, layout, skip::long_length)?;
-        (0..n?).try_fold(rest, |rest, _| T::skip(rest, layout))
+    fn skip(bytes: &'a [u8], at: usize, layout: Layout) -> Option<usize> {
+        let (n, at) = skip::length(bytes, at, layout, skip::long_length)?;
+        skip_items::<T>(n?, bytes, at, layout)
     }
     fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
         let n = length(cursor, layout, long_length)?;
@@ -396,6 +396,15 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
     fn doc() -> TypeDoc {
         T::doc().array()
     }
+}
+
+/// Where `n` items end. As every item takes a byte at least, no more than there are bytes are gone through.
+#[inline]
+fn skip_items<'a, T: Field<'a>>(n: usize, bytes: &'a [u8], at: usize, layout: Layout) -> Option<usize> {
+    if n > bytes.len().saturating_sub(at) {
+        return None;
+    }
+    (0..n).try_fold(at, |at, _| T::skip(bytes, at, layout))
 }
 
 /// Reads and shows the items of an array.
@@ -412,9 +421,9 @@ fn items<'a, T: Field<'a>>(n: usize, cursor: &mut Cursor<'a>, layout: Layout, js
 }
 
 impl<'a, T: Field<'a>> Nullable<'a> for Vec<T> {
-    fn skip_nullable(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip::length(rest, layout, skip::long_length)?;
-        (0..n.unwrap_or(0)).try_fold(rest, |rest, _| T::skip(rest, layout))
+    fn skip_nullable(bytes: &'a [u8], at: usize, layout: Layout) -> Option<usize> {
+        let (n, at) = skip::length(bytes, at, layout, skip::long_length)?;
+        skip_items::<T>(n.unwrap_or(0), bytes, at, layout)
     }
     fn transcode_nullable(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
         match length(cursor, layout, long_length)? {
@@ -465,8 +474,8 @@ impl<'a, T: Nullable<'a>> Field<'a> for Option<T> {
         }
     }
     #[inline]
-    fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        T::skip_nullable(rest, layout)
+    fn skip(bytes: &'a [u8], at: usize, layout: Layout) -> Option<usize> {
+        T::skip_nullable(bytes, at, layout)
     }
     #[inline]
     fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {

@@ -148,9 +148,8 @@ impl<'d> SideFacts<'d> {
     }
 
     /// A batch whose CRC is right.
-    #[inline]
-    pub fn batch(&mut self, batch: &Batch<'_>) {
-        let header = batch.header();
+    #[inline(always)]
+    pub fn batch(&mut self, batch: &Batch<'_>, header: &Header) {
         let previous = self.last_offset;
         if header.base_offset <= previous || header.last_offset >= self.to {
             return self.misplaced(batch);

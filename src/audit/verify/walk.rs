@@ -222,6 +222,38 @@ impl<'w, 'd> Walk<'w, 'd> {
         self.odd_batch(segment, batch, finding);
     }
 
+    /// A batch whose CRC is right.
+    #[inline(always)]
+    fn sound_batch(&mut self, segment: &Segment, batch: &Batch<'_>, header: &Header) -> io::Result<Step> {
+        let first = self.range.from.saturating_sub(1);
+        let met = self.row.last().map_or(first, |last| last.last_offset.max(first));
+        self.head(segment, batch, header);
+        if self.depth == Depth::Batches {
+            return Ok(Step::Over);
+        }
+        if let Some(side) = &mut self.side {
+            side.batch(batch, header);
+        }
+        if records::all_sound(batch, header) {
+            self.counts.records += header.count as u64;
+            return Ok(Step::Over);
+        }
+        self.inside = Inside {
+            control: header.control,
+            producer_id: header.producer_id,
+            last_offset: header.last_offset,
+            // Of a wrapper only the last offset is known; its first must lie behind the batch before.
+            met: if header.magic >= 2 { header.base_offset.saturating_sub(1) } else { met },
+            latest: i64::MIN,
+        };
+        Ok(Step::On)
+    }
+
+    #[inline(never)]
+    fn old_batch(&mut self, segment: &Segment, batch: Batch<'_>) -> io::Result<Step> {
+        self.sound_batch(segment, &batch, &batch.header())
+    }
+
     /// Whether offsets and epoch follow those before, and lie in the segment's range.
     #[inline(always)]
     fn head(&mut self, segment: &Segment, batch: &Batch<'_>, header: &Header) {
@@ -373,7 +405,6 @@ impl Visitor for Walk<'_, '_> {
 
     #[inline(always)]
     fn batch(&mut self, segment: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
-        let header = batch.header();
         self.counts.batches += 1;
         if batch.position() >= self.next_progress {
             self.tell(batch.position());
@@ -382,28 +413,10 @@ impl Visitor for Walk<'_, '_> {
             self.wrong_crc(segment, *batch, fault);
             return Ok(Step::Over);
         }
-        let first = self.range.from.saturating_sub(1);
-        let met = self.row.last().map_or(first, |last| last.last_offset.max(first));
-        self.head(segment, batch, &header);
-        if self.depth == Depth::Batches {
-            return Ok(Step::Over);
+        match batch.header_magic2() {
+            Some(header) => self.sound_batch(segment, batch, &header),
+            None => self.old_batch(segment, *batch),
         }
-        if let Some(side) = &mut self.side {
-            side.batch(batch);
-        }
-        if records::all_sound(batch, &header) {
-            self.counts.records += header.count as u64;
-            return Ok(Step::Over);
-        }
-        self.inside = Inside {
-            control: header.control,
-            producer_id: header.producer_id,
-            last_offset: header.last_offset,
-            // Of a wrapper only the last offset is known; its first must lie behind the batch before.
-            met: if header.magic >= 2 { header.base_offset.saturating_sub(1) } else { met },
-            latest: i64::MIN,
-        };
-        Ok(Step::On)
     }
 
     #[inline(always)]

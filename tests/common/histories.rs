@@ -404,8 +404,10 @@ pub fn write(dice: &mut Dice, events: &[Event], shape: Shape) -> (tempfile::Temp
             Shape::Magic(magic) => magic,
             Shape::Mixed => ((events.len() - rest.len()) / (events.len() / 3 + 1)) as u8,
         };
-        base.get_or_insert(first.offset);
-        segment.extend(batch(dice, these, magic).bytes());
+        let before = events.get((events.len() - rest.len()).wrapping_sub(1)).map_or(-1, |event| event.offset);
+        let batch = batch(dice, before, these, magic);
+        base.get_or_insert(batch.base_offset);
+        segment.extend(batch.bytes());
         rest = behind;
         if dice.one_in(6) {
             flush(&mut segment, &mut base);
@@ -430,7 +432,8 @@ fn goes_with(first: &Event, other: &Event) -> bool {
     }
 }
 
-fn batch(dice: &mut Dice, events: &[Event], magic: u8) -> Bat {
+/// A batch of events, of which the last before them stands at `before`.
+fn batch(dice: &mut Dice, before: i64, events: &[Event], magic: u8) -> Bat {
     let records = events.iter().filter_map(|event| match &event.what {
         What::Data { key, value, .. } => Some(Rec {
             offset: event.offset,
@@ -452,6 +455,6 @@ fn batch(dice: &mut Dice, events: &[Event], magic: u8) -> Bat {
         }
     };
     // The cleaner keeps a batch's span when it takes records away.
-    let spans_more = magic == 2 && dice.one_in(10) && batch.base_offset > 0;
+    let spans_more = magic == 2 && dice.one_in(10) && batch.base_offset > before + 1;
     Bat { base_offset: batch.base_offset - i64::from(spans_more), ..batch }
 }

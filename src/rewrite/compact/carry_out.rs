@@ -108,7 +108,7 @@ impl Promise<'_> {
         }
         match key.and_then(|key| self.survey.keys.get(key)) {
             Some(last) if last == offset => self.winners += 1,
-            _ if self.survey.is_open(&header) => {}
+            _ if self.survey.is_open(&header) || self.survey.hiding.binary_search(&offset).is_ok() => {}
             _ => self.strange += 1,
         }
     }

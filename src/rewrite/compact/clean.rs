@@ -42,8 +42,6 @@ pub struct Cleaned {
     pub rewritten: u64,
     /// Batches that got a delete horizon in this pass.
     pub new_horizons: u64,
-    /// Last records of keys that stay.
-    pub winners: u64,
 }
 
 /// Goes through the log that was surveyed. `progress` is told of bytes read.
@@ -62,7 +60,7 @@ pub fn clean(
         survey,
         aim,
         log_start: aim.log_start.unwrap_or(i64::MIN),
-        winners: survey.keys.offsets().into_iter(),
+        winners: survey.winners().into_iter(),
         here: Vec::new(),
         unended: HashSet::default(),
         inflater: Inflater::with_limit(aim.max_inflated),
@@ -242,7 +240,6 @@ impl Cleaner<'_> {
                 continue;
             }
             tombstones |= record.value.is_none();
-            cleaned.winners += 1;
             cleaned.after.record(&record);
             entries.push(Entry::as_framed(&record));
         }

@@ -66,6 +66,9 @@ pub struct Survey {
     pub producers: Producers,
     /// Transactions without an end, by first offset.
     pub open: Vec<OpenTransaction>,
+    /// Offsets of tombstones that stay although a later record of their key stands there, ascending: they hide records of
+    /// an open transaction, which stay too.
+    pub hiding: Vec<i64>,
     /// The first offset that is not to be cleaned.
     pub until: i64,
     /// The last offset of the last batch below that; None if there is none.
@@ -95,6 +98,17 @@ impl Survey {
         open.any(|open| open.producer_id == header.producer_id && open.first_offset <= header.base_offset)
     }
 
+    /// The offsets of all records that stay for their keys' sake, ascending.
+    pub fn winners(&self) -> Vec<i64> {
+        let mut all = self.keys.offsets();
+        if !self.hiding.is_empty() {
+            all.extend(&self.hiding);
+            all.sort_unstable();
+            all.dedup();
+        }
+        all
+    }
+
     /// The offset at which the cleaned part ends.
     pub fn cleaned_until(&self) -> i64 {
         self.until.min(self.end)
@@ -117,10 +131,44 @@ pub fn survey(
     if let (Some(first), BeyondOpen::Never) = (pinned, aim.beyond_open) {
         // What lies behind it must not count as the last of its key.
         survey = Learner::new(segments, aim, first).learn(interrupt, &mut |_| {})?;
+    } else if let Some(first) = pinned {
+        survey.hiding = hiding(segments, &survey, first, aim.max_inflated, interrupt)?;
     }
     let Survey { producers, open, .. } = &mut survey;
     producers.expire(aim.now, |id| open.iter().any(|open| open.producer_id == id));
     Ok(survey)
+}
+
+/// Tombstones behind the first open transaction whose keys have records in one: a coordinator forgets what waits when it
+/// meets them.
+fn hiding(
+    segments: &[Segment],
+    survey: &Survey,
+    first: i64,
+    max_inflated: usize,
+    interrupt: &Interrupt,
+) -> io::Result<Vec<i64>> {
+    let mut inflater = Inflater::with_limit(max_inflated);
+    let mut found = Vec::new();
+    for (number, segment) in segments.iter().enumerate() {
+        for span in segment.spans() {
+            let Span::Batch(batch) = span else { continue };
+            interrupt.check()?;
+            let header = batch.header();
+            let inside = header.last_offset >= first && header.base_offset < survey.until && !header.control;
+            let left_out = survey.remedies.get(&(number as u32, batch.position())) == Some(&Remedy::LeaveOut);
+            if !inside || left_out || survey.is_open(&header) {
+                continue;
+            }
+            let records = batch.records(&mut inflater).flatten();
+            let tombstones = records.filter(|it| it.value.is_none() && it.offset >= first);
+            found.extend(
+                tombstones.filter(|it| it.key.is_some_and(|key| survey.keys.is_pinned(key))).map(|it| it.offset),
+            );
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
 }
 
 /// Batches of a producer whose transaction has not ended.

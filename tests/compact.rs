@@ -94,9 +94,10 @@ fn exhibits_keep_their_groups() {
     for (i, exhibit) in exhibits().into_iter().enumerate() {
         for log_dir in exhibit.log_dirs() {
             let old = exhibit.dir.join(&log_dir);
-            for (j, options) in [&[][..], &["--include-active"], &["--include-active", "--force-past-open-transactions"]]
-                .into_iter()
-                .enumerate()
+            for (j, options) in
+                [&[][..], &["--include-active"], &["--include-active", "--force-past-open-transactions"]]
+                    .into_iter()
+                    .enumerate()
             {
                 let what = format!("{} {log_dir} {options:?}", exhibit.name);
                 let place = dir.path().join(format!("{i}-{tried}-{j}"));
@@ -274,7 +275,10 @@ fn damage_is_refused_unless_it_may_be_skipped() {
     let output = compact(&out, &[], &[&old]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("grouplog salvage") && said.contains("--skip-damage") && said.contains("at byte 0"), "{said}");
+    assert!(
+        said.contains("grouplog salvage") && said.contains("--skip-damage") && said.contains("at byte 0"),
+        "{said}"
+    );
     assert!(!out.exists());
     let output = compact(&out, &["--skip-damage", "--now", &T0.to_string()], &[&old]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
@@ -333,7 +337,9 @@ fn nothing_is_written_over_and_a_dry_run_writes_nothing() {
 fn segments_grow_to_a_size_and_keep_the_last() {
     let dir = tempfile::tempdir().unwrap();
     let segments: Vec<Vec<Bat>> = (0..40)
-        .map(|i| vec![Bat::of(vec![build::commit(2 * i, "g", "t", i as i32, i), build::commit(2 * i + 1, "g", "t", 99, i)])])
+        .map(|i| {
+            vec![Bat::of(vec![build::commit(2 * i, "g", "t", i as i32, i), build::commit(2 * i + 1, "g", "t", 99, i)])]
+        })
         .collect();
     let old = build::write_segments(dir.path(), 3, &segments);
     let one = segments[0][0].bytes().len();

@@ -108,9 +108,13 @@ impl Promise<'_> {
         }
         match key.and_then(|key| self.survey.keys.get(key)) {
             Some(last) if last == offset => self.winners += 1,
-            _ if self.survey.is_open(&header) || self.survey.hiding.binary_search(&offset).is_ok() => {}
+            _ if self.survey.is_open(&header) || self.hides(offset) => {}
             _ => self.strange += 1,
         }
+    }
+
+    fn hides(&self, offset: i64) -> bool {
+        self.survey.hiding.binary_search_by_key(&offset, |it| it.offset).is_ok()
     }
 
     fn is_kept(&self, cleaned: &Cleaned) -> io::Result<()> {

@@ -1,14 +1,18 @@
 //! The second pass of a compaction: hands on what stays, batch by batch.
 //!
-//! Only batches that hold the last record of some key are looked into. Must not know: where they go to.
+//! Only batches that may stay are looked at: those that hold the last record of some key, control batches, and what
+//! producers are remembered by. Must not know: where they go to.
 
-use super::survey::{Remedy, Survey};
+use super::keys::Winner;
+use super::survey::{Place, Remedy, Survey};
 use super::tally::Tally;
 use super::{Aim, base_of};
 use crate::log::batch::{DELETE_HORIZON, Header};
 use crate::log::build::{Builder, Entry};
+use crate::log::map::WINDOW;
 use crate::log::{Batch, Control, Inflater, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
+use crate::rewrite::plan::frames;
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use std::io;
@@ -56,11 +60,13 @@ pub fn clean(
     sink: &mut dyn Sink,
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<Cleaned> {
+    let winners = survey.winners();
+    let stops = survey.controls.as_ref().map(|controls| stops(survey, &winners, controls));
     let mut cleaner = Cleaner {
         survey,
         aim,
         log_start: aim.log_start.unwrap_or(i64::MIN),
-        winners: survey.winners().into_iter(),
+        winners: winners.into_iter(),
         here: Vec::new(),
         unended: HashSet::default(),
         inflater: Inflater::with_limit(aim.max_inflated),
@@ -71,7 +77,6 @@ pub fn clean(
     };
     let closed_until = aim.closed_until(segments);
     let first = first_segment(segments, cleaner.log_start);
-    let mut before = 0;
     for (number, segment) in segments.iter().enumerate() {
         let base = base_of(segment);
         if number == first && base < closed_until {
@@ -80,15 +85,65 @@ pub fn clean(
             // The segment that a broker would go on writing keeps its place, and its size.
             cleaner.sink.segment(base, u64::MAX)?;
         }
-        for span in segment.spans() {
-            let Span::Batch(batch) = span else { continue };
+        let start = survey.starts.get(number).copied().unwrap_or(0);
+        let mut look = |batch: &Batch<'_>| {
             interrupt.check()?;
-            progress(before + batch.position());
-            cleaner.batch(&batch, (number as u32, batch.position()))?;
+            progress(start + batch.position());
+            cleaner.batch(batch, (number as u32, batch.position()))
+        };
+        let every_from = match &stops {
+            None => 0,
+            Some(stops) => {
+                let within = start..start + segment.len();
+                let from = stops.partition_point(|stop| *stop < within.start);
+                let to = stops.partition_point(|stop| *stop < within.end);
+                visit(segment, start, stops.get(from..to).unwrap_or_default(), &mut look)?;
+                survey.behind.map_or(u64::MAX, |behind| behind.saturating_sub(start))
+            }
+        };
+        if every_from < segment.len() {
+            for span in segment.spans_from(every_from) {
+                let Span::Batch(batch) = span else { continue };
+                look(&batch)?;
+            }
         }
-        before += segment.len();
     }
     Ok(cleaner.cleaned)
+}
+
+/// Where batches begin that may stay, in what is cleaned.
+fn stops(survey: &Survey, winners: &[Winner], controls: &[(u64, bool)]) -> Vec<u64> {
+    let mut all: Vec<u64> = winners.iter().map(|winner| winner.place).collect();
+    all.extend(controls.iter().map(|(place, _)| *place));
+    all.extend(survey.producers.places());
+    all.extend(survey.newest.map(|(_, place)| place));
+    all.extend(&survey.open_places);
+    let behind = survey.behind.unwrap_or(u64::MAX);
+    all.retain(|place| *place < behind);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Looks at the batches that begin at `stops`, counted from `start`.
+fn visit(
+    segment: &Segment,
+    start: u64,
+    stops: &[u64],
+    look: &mut dyn FnMut(&Batch<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut held_from = 0;
+    for stop in stops {
+        let position = stop - start;
+        let Some(batch) = frames(segment.bytes(), position, segment.len()).next() else { continue };
+        look(&batch)?;
+        if position >= held_from + WINDOW as u64 {
+            segment.release(held_from as usize..position as usize);
+            held_from = position;
+        }
+    }
+    segment.release(held_from as usize..segment.bytes().len());
+    Ok(())
 }
 
 /// The first segment that has something at or above the log start.
@@ -100,11 +155,11 @@ struct Cleaner<'c> {
     survey: &'c Survey,
     aim: &'c Aim,
     log_start: i64,
-    /// Last offsets of keys that are still to come, ascending.
-    winners: std::vec::IntoIter<i64>,
-    /// Those in the batch at hand.
+    /// Last records of keys that are still to come, by offset.
+    winners: std::vec::IntoIter<Winner>,
+    /// The offsets of those in the batch at hand.
     here: Vec<i64>,
-    /// Producers of which a data batch was met since their last end marker.
+    /// Producers of which a data batch was met since their last end marker: kept only where every batch is looked at.
     unended: HashSet<i64, FixedState>,
     inflater: Inflater,
     builder: Builder,
@@ -123,7 +178,7 @@ enum End {
 
 impl Cleaner<'_> {
     #[inline]
-    fn batch(&mut self, batch: &Batch<'_>, place: (u32, u64)) -> io::Result<()> {
+    fn batch(&mut self, batch: &Batch<'_>, place: Place) -> io::Result<()> {
         let header = batch.header();
         let remedy = if self.survey.remedies.is_empty() { None } else { self.survey.remedies.get(&place).copied() };
         if remedy == Some(Remedy::LeaveOut) {
@@ -136,13 +191,15 @@ impl Cleaner<'_> {
             return self.behind(batch);
         }
         if header.control {
-            return self.control(batch, &header);
+            return self.control(batch, &header, place);
         }
         if header.producer_id != -1 {
             if self.survey.is_open(&header) {
                 return self.as_it_is(batch);
             }
-            self.unended.insert(header.producer_id);
+            if self.survey.controls.is_none() {
+                self.unended.insert(header.producer_id);
+            }
         }
         match self.has_winners(header.last_offset) {
             true => self.thin(batch, &header, remedy),
@@ -154,7 +211,7 @@ impl Cleaner<'_> {
     #[inline]
     fn has_winners(&mut self, last: i64) -> bool {
         let mut any = false;
-        while let Some(offset) = self.winners.as_slice().first().copied().filter(|offset| *offset <= last) {
+        while let Some(offset) = self.winners.as_slice().first().map(|it| it.offset).filter(|offset| *offset <= last) {
             if !any {
                 self.here.clear();
             }
@@ -209,7 +266,8 @@ impl Cleaner<'_> {
     /// A batch of whose records none stays.
     #[inline]
     fn emptied(&mut self, batch: &Batch<'_>, header: &Header) -> io::Result<()> {
-        let is_needed = self.survey.newest == Some(header.last_offset) || self.survey.producers.needs(header);
+        let is_needed = self.survey.newest.is_some_and(|(last, _)| last == header.last_offset)
+            || self.survey.producers.needs(header);
         if !is_needed || header.magic < 2 {
             return Ok(());
         }
@@ -263,8 +321,8 @@ impl Cleaner<'_> {
         self.put_built(batch.position())
     }
 
-    fn control(&mut self, batch: &Batch<'_>, header: &Header) -> io::Result<()> {
-        match self.end(batch, header) {
+    fn control(&mut self, batch: &Batch<'_>, header: &Header, place: Place) -> io::Result<()> {
+        match self.end(batch, header, place) {
             End::Stays => {
                 self.count_control(batch);
                 self.put(batch)
@@ -288,19 +346,27 @@ impl Cleaner<'_> {
     }
 
     /// What is to be done with a control batch. A marker never goes before the records that it ends.
-    fn end(&mut self, batch: &Batch<'_>, header: &Header) -> End {
+    fn end(&mut self, batch: &Batch<'_>, header: &Header, place: Place) -> End {
         if header.count == 0 {
             return End::Goes;
         }
         let control = batch.records(&mut self.inflater).by_ref().flatten().next().map(|it| Control::parse(&it));
         let Some(Ok(Control::Commit(_) | Control::Abort(_))) = control else { return End::Stays };
-        let has_data = self.unended.remove(&header.producer_id);
+        let has_data = self.has_data(header, place);
         match header.delete_horizon_ms {
             _ if has_data => End::Stays,
             Some(horizon) if horizon <= self.aim.now => End::Goes,
             Some(_) => End::Stays,
             None => End::Dated,
         }
+    }
+
+    /// Whether records of a marker's transaction were met in this pass.
+    fn has_data(&mut self, header: &Header, place: Place) -> bool {
+        let Some(controls) = &self.survey.controls else { return self.unended.remove(&header.producer_id) };
+        let place = self.survey.starts.get(place.0 as usize).copied().unwrap_or(0) + place.1;
+        let found = controls.binary_search_by_key(&place, |control| control.0);
+        found.ok().and_then(|at| controls.get(at)).is_some_and(|(_, has_data)| *has_data)
     }
 
     fn count_control(&mut self, batch: &Batch<'_>) {

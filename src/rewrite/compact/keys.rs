@@ -1,7 +1,7 @@
 //! The greatest offset of every raw key: all that a compaction has to remember of the records it has read.
 //!
-//! Keys of commits share their front part, type, group and topic, of which there is one copy; behind it the offsets stand
-//! by partition in a run, eight bytes each. All other keys stand whole in one room. So memory grows with the live keys,
+//! Keys of commits share their front part, type, group and topic, of which there is one copy; behind it the records stand
+//! by partition in a run, sixteen bytes each. All other keys stand whole in one room. So memory grows with the live keys,
 //! and with nothing else. Must not know: values, batches, transactions.
 
 use crate::schema::Key;
@@ -10,8 +10,17 @@ use hashbrown::{HashSet, HashTable};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
-/// No offset.
-const NONE: i64 = -1;
+/// The record that a key has last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Winner {
+    /// Its offset.
+    pub offset: i64,
+    /// Where its batch begins: the byte, counted through all segments.
+    pub place: u64,
+}
+
+/// No record.
+const NONE: Winner = Winner { offset: -1, place: 0 };
 /// Partitions up to this number stand in a run, whatever it costs.
 const DENSE: usize = 64;
 
@@ -48,15 +57,15 @@ struct Prefix {
     /// Whether the coordinator may know its keys by other bytes too.
     odd: bool,
     /// By partition.
-    run: Vec<i64>,
+    run: Vec<Winner>,
     /// Partitions that do not fit the run.
-    apart: BTreeMap<i32, i64>,
+    apart: BTreeMap<i32, Winner>,
 }
 
 impl Prefix {
     /// The room of a partition.
     #[inline(always)]
-    fn room(&mut self, partition: i32) -> &mut i64 {
+    fn room(&mut self, partition: i32) -> &mut Winner {
         let i = usize::try_from(partition).unwrap_or(usize::MAX);
         // A run grows only as far as what is in it bears out, so that a wild partition number costs nothing.
         if i >= self.run.len() && i < DENSE.max(4 * self.live as usize) {
@@ -85,7 +94,7 @@ impl Prefix {
 #[derive(Debug, Clone, Copy)]
 struct Other {
     text: Text,
-    offset: i64,
+    last: Winner,
 }
 
 /// By raw key, the greatest offset at which it was seen.
@@ -103,16 +112,16 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Notes that a key stands at an offset.
+    /// Notes that a key has a record.
     #[inline]
-    pub fn put(&mut self, key: &[u8], offset: i64) {
+    pub fn put(&mut self, key: &[u8], record: Winner) {
         match split(key) {
             Some((prefix, partition)) => {
                 let number = self.prefix(prefix);
                 let Some(prefix) = self.prefixes.get_mut(number as usize) else { return };
                 let room = prefix.room(partition);
                 let is_new = *room == NONE;
-                *room = offset.max(*room);
+                *room = record.max(*room);
                 if is_new {
                     prefix.live += 1;
                     self.live += 1;
@@ -121,7 +130,7 @@ impl Keys {
                     }
                 }
             }
-            None => self.put_other(key, offset),
+            None => self.put_other(key, record),
         }
     }
 
@@ -159,15 +168,15 @@ impl Keys {
         number
     }
 
-    fn put_other(&mut self, key: &[u8], offset: i64) {
+    fn put_other(&mut self, key: &[u8], record: Winner) {
         let Keys { hasher, room, others, .. } = self;
         let hash = hasher.hash_one(key);
         if let Some(other) = others.find_mut(hash, |other| room.get(other.text) == key) {
-            other.offset = offset.max(other.offset);
+            other.last = record.max(other.last);
             return;
         }
         let text = room.add(key);
-        others.insert_unique(hash, Other { text, offset }, |other| hasher.hash_one(room.get(other.text)));
+        others.insert_unique(hash, Other { text, last: record }, |other| hasher.hash_one(room.get(other.text)));
         self.live += 1;
         if Key::decode(key).is_ok_and(|key| !key.trailing.is_empty()) {
             self.pin(key);
@@ -178,14 +187,14 @@ impl Keys {
     pub fn get(&self, key: &[u8]) -> Option<i64> {
         let Some((bytes, partition)) = split(key) else {
             let same = |other: &Other| self.room.get(other.text) == key;
-            return self.others.find(self.hasher.hash_one(key), same).map(|other| other.offset);
+            return self.others.find(self.hasher.hash_one(key), same).map(|other| other.last.offset);
         };
         let prefix = self.prefixes.get(self.find(bytes)? as usize)?;
         let found = match usize::try_from(partition).ok().and_then(|i| prefix.run.get(i)) {
-            Some(offset) => Some(*offset),
+            Some(record) => Some(*record),
             None => prefix.apart.get(&partition).copied(),
         };
-        found.filter(|offset| *offset != NONE)
+        found.filter(|record| *record != NONE).map(|record| record.offset)
     }
 
     /// Says that tombstones of a key must stay, whatever the clock says: something that they hide stays too.
@@ -209,13 +218,13 @@ impl Keys {
         self.live == 0
     }
 
-    /// The offset of every key, ascending.
-    pub fn offsets(&self) -> Vec<i64> {
+    /// The last record of every key, by offset.
+    pub fn winners(&self) -> Vec<Winner> {
         let mut all = Vec::with_capacity(self.live);
         for prefix in &self.prefixes {
-            all.extend(prefix.run.iter().chain(prefix.apart.values()).filter(|offset| **offset != NONE));
+            all.extend(prefix.run.iter().chain(prefix.apart.values()).filter(|record| **record != NONE));
         }
-        all.extend(self.others.iter().map(|other| other.offset));
+        all.extend(self.others.iter().map(|other| other.last));
         all.sort_unstable();
         all
     }
@@ -284,32 +293,36 @@ mod tests {
                 2 => commit(roll(2) as u8, &group, roll(1 << 32) as u32 as i32),
                 _ => commit(1, &group, roll(400) as i32),
             };
-            keys.put(&key, offset);
+            keys.put(&key, Winner { offset, place: offset as u64 / 2 });
             let room = naive.entry(key).or_insert(offset);
             *room = offset.max(*room);
         }
         assert_eq!(keys.len(), naive.len());
         naive.iter().for_each(|(key, offset)| assert_eq!(keys.get(key), Some(*offset), "{key:?}"));
-        let mut all: Vec<_> = naive.into_values().collect();
+        let mut all: Vec<_> = naive.into_values().map(|offset| Winner { offset, place: offset as u64 / 2 }).collect();
         all.sort_unstable();
-        assert_eq!(keys.offsets(), all);
+        assert_eq!(keys.winners(), all);
         assert_eq!(keys.get(&commit(1, "nobody", 0)), None);
         assert_eq!(keys.get(&commit(1, "g1", 70_000)), None);
+    }
+
+    fn at(offset: i64) -> Winner {
+        Winner { offset, place: 0 }
     }
 
     #[test]
     fn keys_that_have_other_bytes_too_are_pinned() {
         let mut keys = Keys::default();
-        keys.put(&commit(1, "g", 0), 1);
-        keys.put(&[0, 2, 0, 1, b'g'], 2);
+        keys.put(&commit(1, "g", 0), at(1));
+        keys.put(&[0, 2, 0, 1, b'g'], at(2));
         assert!(!keys.is_pinned(&commit(1, "g", 0)));
-        keys.put(&commit(0, "g", 0), 3);
+        keys.put(&commit(0, "g", 0), at(3));
         assert!(keys.is_pinned(&commit(1, "g", 0)) && !keys.is_pinned(&commit(1, "g", 1)));
         let more = [commit(1, "g", 1), b"more".to_vec()].concat();
-        keys.put(&more, 4);
+        keys.put(&more, at(4));
         assert!(keys.is_pinned(&commit(1, "g", 1)) && keys.is_pinned(&more));
         assert!(!keys.is_pinned(&[0, 2, 0, 1, b'g']));
-        keys.put(&[0, 2, 0, 1, b'g', b'!'], 5);
+        keys.put(&[0, 2, 0, 1, b'g', b'!'], at(5));
         assert!(keys.is_pinned(&[0, 2, 0, 1, b'g']));
     }
 }

@@ -13,8 +13,8 @@ const EXPIRATION_MS: i64 = 86_400_000;
 #[derive(Debug, Clone, Copy)]
 struct Producer {
     epoch: i16,
-    /// The last offset of its last data batch; None since its epoch changed.
-    last_data: Option<i64>,
+    /// The last offset of its last data batch, and where that begins; None since its epoch changed.
+    last_data: Option<(i64, u64)>,
     last_timestamp: i64,
 }
 
@@ -23,9 +23,9 @@ struct Producer {
 pub struct Producers(HashMap<i64, Producer, FixedState>);
 
 impl Producers {
-    /// Takes up a batch, in log order. With transaction version 2 (Kafka 4.0) every end marker raises the epoch, by which
+    /// Takes up a batch, in log order, and where it begins, counted through all segments. With transaction version 2 (Kafka 4.0) every end marker raises the epoch, by which
     /// a broker forgets the last data batch.
-    pub fn batch(&mut self, header: &Header) {
+    pub fn batch(&mut self, header: &Header, place: u64) {
         if header.producer_id == -1 {
             return;
         }
@@ -35,7 +35,7 @@ impl Producers {
             *producer = fresh;
         }
         if !header.control {
-            producer.last_data = Some(header.last_offset);
+            producer.last_data = Some((header.last_offset, place));
         }
         producer.last_timestamp = producer.last_timestamp.max(header.max_timestamp);
     }
@@ -45,6 +45,11 @@ impl Producers {
         self.0.retain(|id, it| is_open(*id) || now.saturating_sub(it.last_timestamp) < EXPIRATION_MS);
     }
 
+    /// Where the last data batches begin by which producers are remembered.
+    pub fn places(&self) -> impl Iterator<Item = u64> {
+        self.0.values().filter_map(|producer| producer.last_data).map(|(_, place)| place)
+    }
+
     /// Whether a batch is what a producer is remembered by: its last data batch, or a marker of its present epoch if
     /// there is none.
     pub fn needs(&self, header: &Header) -> bool {
@@ -52,7 +57,7 @@ impl Producers {
             return false;
         }
         self.0.get(&header.producer_id).is_some_and(|producer| match producer.last_data {
-            Some(last) => last == header.last_offset,
+            Some((last, _)) => last == header.last_offset,
             None => header.control && producer.epoch == header.producer_epoch,
         })
     }

@@ -3,14 +3,16 @@
 //! Of a record only its key is looked at. Records of a transaction wait until its end is met; then their batches are
 //! looked at, if it was COMMIT. Must not know: what is done with what goes, and where the new log goes to.
 
-use super::keys::Keys;
+use super::keys::{Keys, Winner};
 use super::producers::Producers;
 use super::tally::Tally;
 use super::{Aim, BeyondOpen};
 use crate::fault::FaultKind;
 use crate::log::batch::Header;
+use crate::log::map::WINDOW;
 use crate::log::{BadRecord, Batch, Control, Inflater, Record, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
+use crate::rewrite::plan::frames;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::io;
@@ -18,6 +20,9 @@ use std::ops::ControlFlow;
 
 /// Of more places of damage, the rest are only counted.
 const MOST_DAMAGE: usize = 10_000;
+
+/// Of more end markers, where they stand is not kept: the second pass then looks at the head of every batch.
+const MOST_CONTROLS: usize = 1 << 20;
 
 /// A place in the log: the number of its segment, and the byte.
 pub type Place = (u32, u64);
@@ -66,13 +71,22 @@ pub struct Survey {
     pub producers: Producers,
     /// Transactions without an end, by first offset.
     pub open: Vec<OpenTransaction>,
-    /// Offsets of tombstones that stay although a later record of their key stands there, ascending: they hide records of
-    /// an open transaction, which stay too.
-    pub hiding: Vec<i64>,
+    /// Tombstones that stay although a later record of their key stands there, by offset: they hide records of an open
+    /// transaction, which stay too.
+    pub hiding: Vec<Winner>,
+    /// Where control batches begin below `until`, and whether a batch of their transaction was met; None if there are too
+    /// many of them.
+    pub controls: Option<Vec<(u64, bool)>>,
+    /// Where batches of open transactions begin below `until`.
+    pub open_places: Vec<u64>,
+    /// Where the first batch begins that is not to be cleaned, if there is one.
+    pub behind: Option<u64>,
+    /// How many bytes lie before each segment.
+    pub starts: Vec<u64>,
     /// The first offset that is not to be cleaned.
     pub until: i64,
-    /// The last offset of the last batch below that; None if there is none.
-    pub newest: Option<i64>,
+    /// The last offset of the last batch below that, and where it begins; None if there is none.
+    pub newest: Option<(i64, u64)>,
     /// The offset behind the last.
     pub end: i64,
     /// What was read below `until`.
@@ -98,9 +112,9 @@ impl Survey {
         open.any(|open| open.producer_id == header.producer_id && open.first_offset <= header.base_offset)
     }
 
-    /// The offsets of all records that stay for their keys' sake, ascending.
-    pub fn winners(&self) -> Vec<i64> {
-        let mut all = self.keys.offsets();
+    /// All records that stay for their keys' sake, by offset.
+    pub fn winners(&self) -> Vec<Winner> {
+        let mut all = self.keys.winners();
         if !self.hiding.is_empty() {
             all.extend(&self.hiding);
             all.sort_unstable();
@@ -147,7 +161,7 @@ fn hiding(
     first: i64,
     max_inflated: usize,
     interrupt: &Interrupt,
-) -> io::Result<Vec<i64>> {
+) -> io::Result<Vec<Winner>> {
     let mut inflater = Inflater::with_limit(max_inflated);
     let mut found = Vec::new();
     for (number, segment) in segments.iter().enumerate() {
@@ -162,9 +176,9 @@ fn hiding(
             }
             let records = batch.records(&mut inflater).flatten();
             let tombstones = records.filter(|it| it.value.is_none() && it.offset >= first);
-            found.extend(
-                tombstones.filter(|it| it.key.is_some_and(|key| survey.keys.is_pinned(key))).map(|it| it.offset),
-            );
+            let hide = tombstones.filter(|it| it.key.is_some_and(|key| survey.keys.is_pinned(key)));
+            let place = survey.starts.get(number).copied().unwrap_or(0) + batch.position();
+            found.extend(hide.map(|it| Winner { offset: it.offset, place }));
         }
     }
     found.sort_unstable();
@@ -194,6 +208,10 @@ struct Learner<'s> {
     last: i64,
     /// The number of the present segment.
     number: u32,
+    /// How many bytes lie before it.
+    start: u64,
+    /// Where the present batch begins in it.
+    position: u64,
 }
 
 impl<'s> Learner<'s> {
@@ -202,25 +220,27 @@ impl<'s> Learner<'s> {
             segments,
             log_start: aim.log_start.unwrap_or(i64::MIN),
             until,
-            survey: Survey { until, ..Survey::default() },
+            survey: Survey { until, starts: starts(segments), controls: Some(Vec::new()), ..Survey::default() },
             pending: HashMap::default(),
             inflater: Inflater::with_limit(aim.max_inflated),
             last: -1,
             number: 0,
+            start: 0,
+            position: 0,
         }
     }
 
     fn learn(mut self, interrupt: &Interrupt, progress: &mut dyn FnMut(u64)) -> io::Result<Survey> {
-        let mut before = 0;
         for (number, segment) in self.segments.iter().enumerate() {
             self.number = number as u32;
+            self.start = self.through((self.number, 0));
             // A segment that is empty still says where it begins.
             self.last = self.last.max(segment.base_offset().unwrap_or(0).saturating_sub(1));
             for span in segment.spans() {
                 match span {
                     Span::Batch(batch) => {
                         interrupt.check()?;
-                        progress(before + batch.position());
+                        progress(self.start + batch.position());
                         self.batch(&batch);
                     }
                     Span::Hole(hole) => self.hole(hole.position, hole.fault),
@@ -229,7 +249,6 @@ impl<'s> Learner<'s> {
             if segment.was_cut() {
                 self.damage((self.number, segment.len()), FaultKind::FileCut);
             }
-            before += segment.len();
         }
         self.finish()
     }
@@ -247,10 +266,17 @@ impl<'s> Learner<'s> {
         self.survey.open.sort_by_key(|open| open.first_offset);
         // What is open stays as it is, and what hides it must stay too.
         for pending in std::mem::take(&mut self.pending).into_values() {
-            pending.places.iter().for_each(|place| self.visit(*place, Waiting::Open));
+            let places: Vec<_> = pending.places.iter().map(|place| self.through(*place)).collect();
+            self.survey.open_places.extend(places);
+            self.visit(&pending.places, Waiting::Open);
         }
         self.survey.end = self.last.saturating_add(1);
         Ok(self.survey)
+    }
+
+    /// A place, counted through all segments.
+    fn through(&self, (number, position): Place) -> u64 {
+        self.survey.starts.get(number as usize).copied().unwrap_or(0) + position
     }
 
     fn hole(&mut self, position: u64, fault: FaultKind) {
@@ -282,6 +308,7 @@ impl<'s> Learner<'s> {
     fn batch(&mut self, batch: &Batch<'_>) {
         let header = batch.header();
         let place = (self.number, batch.position());
+        self.position = batch.position();
         if let Err(fault) = batch.check_crc() {
             return self.damaged_batch(place, fault, Remedy::LeaveOut);
         }
@@ -299,7 +326,9 @@ impl<'s> Learner<'s> {
             before.bytes += batch.len();
             before.empty += u64::from(header.count == 0);
             before.horizons += u64::from(header.delete_horizon_ms.is_some());
-            self.survey.newest = Some(header.last_offset);
+            self.survey.newest = Some((header.last_offset, self.start + place.1));
+        } else if self.survey.behind.is_none() {
+            self.survey.behind = Some(self.start + place.1);
         }
         if header.producer_id == -1 && !header.control {
             if counts {
@@ -307,7 +336,7 @@ impl<'s> Learner<'s> {
             }
             return;
         }
-        self.survey.producers.batch(&header);
+        self.survey.producers.batch(&header, self.start + place.1);
         match header.control {
             true => self.control(batch, place, counts),
             false => self.wait(&header, place, counts),
@@ -358,39 +387,78 @@ impl<'s> Learner<'s> {
         if let Some(fault) = bad {
             self.damaged_batch(place, fault, Remedy::LeaveOut);
         }
+        let has_data = ended.is_some() && self.pending.contains_key(&header.producer_id);
+        if counts && let Some(controls) = &mut self.survey.controls {
+            controls.push((self.start + place.1, has_data));
+            if controls.len() > MOST_CONTROLS {
+                self.survey.controls = None;
+            }
+        }
         let Some(ended) = ended else { return };
         if counts {
             self.survey.before.commits += u64::from(ended == Waiting::Committed);
             self.survey.before.aborts += u64::from(ended == Waiting::Aborted);
         }
         if let Some(pending) = self.pending.remove(&header.producer_id) {
-            pending.places.iter().for_each(|place| self.visit(*place, ended));
+            self.visit(&pending.places, ended);
         }
     }
 
-    /// Looks at a batch of a transaction that has ended, or never will.
-    fn visit(&mut self, place: Place, ended: Waiting) {
+    /// Looks at the batches of a transaction that has ended, or never will.
+    fn visit(&mut self, places: &[Place], ended: Waiting) {
         let segments = self.segments;
-        let batch = segments.get(place.0 as usize).and_then(|segment| segment.spans_from(place.1).next());
-        if let Some(Span::Batch(batch)) = batch {
-            self.collect(&batch, place, batch.header().base_offset.saturating_sub(1), ended);
+        for place in places {
+            let Some(segment) = segments.get(place.0 as usize) else { continue };
+            let Some(batch) = frames(segment.bytes(), place.1, segment.len()).next() else { continue };
+            self.collect(&batch, *place, batch.header().base_offset.saturating_sub(1), ended);
         }
+        let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
+        if self.is_far(*first) {
+            release(segments, *first, *last);
+        }
+    }
+
+    /// Whether a place was passed so long ago that its pages have left memory, into which a look calls them again.
+    fn is_far(&self, (number, position): Place) -> bool {
+        number != self.number || position + 2 * WINDOW as u64 <= self.position
     }
 
     /// Takes up the keys of a batch whose offsets lie above `from`.
     #[inline]
     fn collect(&mut self, batch: &Batch<'_>, place: Place, from: i64, ended: Waiting) {
+        let at = self.through(place);
         let Learner { survey, inflater, .. } = self;
         let Survey { keys, before, aborted, before_start, .. } = survey;
         let (log_start, last) = (self.log_start, batch.header().last_offset);
         let first = from.saturating_add(1).max(log_start);
-        let mut collector = Collector { keys, before, aborted, before_start, log_start, first, last, ended, bad: None };
+        let mut collector =
+            Collector { keys, at, before, aborted, before_start, log_start, first, last, ended, bad: None };
         let mut records = batch.records(inflater);
         let _: ControlFlow<()> = records.each(&mut collector, Collector::record, Collector::bad);
         let fault = records.fault().map(|fault| fault.kind.clone());
         if let Some(fault) = collector.bad.or(fault) {
             self.damaged_batch(place, fault, Remedy::Rebuild);
         }
+    }
+}
+
+/// How many bytes lie before each segment.
+fn starts(segments: &[Segment]) -> Vec<u64> {
+    let mut end = 0;
+    let start = |segment: &Segment| {
+        end += segment.len();
+        end - segment.len()
+    };
+    segments.iter().map(start).collect()
+}
+
+/// Lets go of the pages from one place to another.
+fn release(segments: &[Segment], from: Place, to: Place) {
+    for number in from.0..=to.0 {
+        let Some(segment) = segments.get(number as usize) else { return };
+        let start = if number == from.0 { from.1 } else { 0 };
+        let end = if number == to.0 { to.1 + 1 } else { segment.len() };
+        segment.release(start as usize..end as usize);
     }
 }
 
@@ -404,6 +472,8 @@ enum Waiting {
 
 struct Collector<'c> {
     keys: &'c mut Keys,
+    /// Where the batch begins, counted through all segments.
+    at: u64,
     before: &'c mut Tally,
     aborted: &'c mut u64,
     before_start: &'c mut u64,
@@ -424,7 +494,7 @@ impl Collector<'_> {
             self.outside(record.offset);
         } else if let Some(key) = record.key {
             match self.ended {
-                Waiting::Committed => self.keys.put(key, record.offset),
+                Waiting::Committed => self.keys.put(key, Winner { offset: record.offset, place: self.at }),
                 _ => self.waiting(key, record.offset, record.value.is_some()),
             }
         }
@@ -448,7 +518,7 @@ impl Collector<'_> {
         match self.ended {
             Waiting::Open => self.keys.pin(key),
             _ if waits => *self.aborted += 1,
-            _ => self.keys.put(key, offset),
+            _ => self.keys.put(key, Winner { offset, place: self.at }),
         }
     }
 

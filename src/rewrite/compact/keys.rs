@@ -4,11 +4,20 @@
 //! by partition in a run, sixteen bytes each. All other keys stand whole in one room. So memory grows with the live keys,
 //! and with nothing else. Must not know: values, batches, transactions.
 
+use super::index::Index;
+use crate::log::map::{prefetch, prefetch_item};
 use crate::schema::Key;
-use foldhash::fast::FixedState;
-use hashbrown::{HashSet, HashTable};
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
+
+/// Partitions up to this number stand in a run, whatever it costs.
+const DENSE: usize = 64;
+/// So many records wait, so that what their keys are compared with is in the cache by then.
+const WINDOW: usize = 64;
+/// No number.
+const NOBODY: u32 = u32::MAX;
 
 /// The record that a key has last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,8 +30,6 @@ pub struct Winner {
 
 /// No record.
 const NONE: Winner = Winner { offset: -1, place: 0 };
-/// Partitions up to this number stand in a run, whatever it costs.
-const DENSE: usize = 64;
 
 /// Where bytes stand in the room.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +66,7 @@ struct Prefix {
     /// By partition.
     run: Vec<Winner>,
     /// Partitions that do not fit the run.
-    apart: BTreeMap<i32, Winner>,
+    apart: Option<Box<BTreeMap<i32, Winner>>>,
 }
 
 impl Prefix {
@@ -73,7 +80,7 @@ impl Prefix {
         }
         match self.run.get_mut(i) {
             Some(room) => room,
-            None => self.apart.entry(partition).or_insert(NONE),
+            None => self.apart.get_or_insert_default().entry(partition).or_insert(NONE),
         }
     }
 
@@ -81,12 +88,15 @@ impl Prefix {
     fn grow(&mut self, len: usize) {
         let from = self.run.len();
         self.run.resize(len, NONE);
-        if self.apart.is_empty() {
-            return;
-        }
+        let Some(apart) = &mut self.apart else { return };
         for (i, room) in self.run.iter_mut().enumerate().skip(from) {
-            *room = self.apart.remove(&(i as i32)).unwrap_or(NONE);
+            *room = apart.remove(&(i as i32)).unwrap_or(NONE);
         }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Winner> {
+        let apart = self.apart.iter().flat_map(|apart| apart.values());
+        self.run.iter().chain(apart).filter(|record| **record != NONE)
     }
 }
 
@@ -100,15 +110,30 @@ struct Other {
 /// By raw key, the greatest offset at which it was seen.
 #[derive(Debug, Default)]
 pub struct Keys {
-    hasher: FixedState,
+    hasher: RandomState,
     room: Room,
-    by_prefix: HashTable<u32>,
     prefixes: Vec<Prefix>,
+    by_prefix: Index,
     /// The prefix that was looked up last: a batch mostly stays with one.
     last: u32,
-    others: HashTable<Other>,
+    others: Vec<Other>,
+    by_key: Index,
     live: usize,
-    pinned: HashSet<Box<[u8]>, FixedState>,
+    pinned: HashSet<Box<[u8]>, RandomState>,
+}
+
+/// Records whose keys are yet to be looked up. In which order that is done makes no difference.
+#[derive(Debug, Default)]
+pub struct Window<'k>(Vec<Waiting<'k>>);
+
+/// A record that waits.
+#[derive(Debug, Clone, Copy)]
+struct Waiting<'k> {
+    key: &'k [u8],
+    record: Winner,
+    hash: u32,
+    /// The prefix or the key that it may be.
+    number: u32,
 }
 
 impl Keys {
@@ -117,66 +142,144 @@ impl Keys {
     pub fn put(&mut self, key: &[u8], record: Winner) {
         match split(key) {
             Some((prefix, partition)) => {
-                let number = self.prefix(prefix);
-                let Some(prefix) = self.prefixes.get_mut(number as usize) else { return };
-                let room = prefix.room(partition);
-                let is_new = *room == NONE;
-                *room = record.max(*room);
-                if is_new {
-                    prefix.live += 1;
-                    self.live += 1;
-                    if prefix.odd {
-                        self.pin(key);
-                    }
-                }
+                let number = if self.is_last(prefix) { self.last } else { self.prefix(prefix, self.hash(prefix)) };
+                self.put_in(number, partition, key, record);
             }
-            None => self.put_other(key, record),
+            None => self.put_other(key, self.hash(key), record),
         }
     }
 
+    /// As [`put`](Keys::put), some time before [`settle`](Keys::settle) returns.
     #[inline(always)]
-    fn prefix(&mut self, bytes: &[u8]) -> u32 {
-        let room = &self.room;
-        if self.prefixes.get(self.last as usize).is_some_and(|prefix| room.get(prefix.text) == bytes) {
-            return self.last;
+    pub fn put_soon<'k>(&mut self, key: &'k [u8], record: Winner, window: &mut Window<'k>) {
+        let front = match split(key) {
+            Some((prefix, partition)) if self.is_last(prefix) => {
+                return self.put_in(self.last, partition, key, record);
+            }
+            Some((prefix, _)) => prefix,
+            None => key,
+        };
+        self.wait(front, key, record, window);
+    }
+
+    #[inline]
+    fn wait<'k>(&mut self, front: &[u8], key: &'k [u8], record: Winner, window: &mut Window<'k>) {
+        let hash = self.hash(front);
+        if is_commit(key) { &self.by_prefix } else { &self.by_key }.prefetch(hash);
+        window.0.push(Waiting { key, record, hash, number: NOBODY });
+        if window.0.len() >= WINDOW {
+            self.settle(window);
         }
-        self.last = self.find(bytes).unwrap_or_else(|| self.add(bytes));
+    }
+
+    /// Looks up all that wait: one step for all of them, and then the next, while what that needs is on its way.
+    #[inline(never)]
+    pub fn settle(&mut self, window: &mut Window<'_>) {
+        let Keys { room, prefixes, others, by_prefix, by_key, .. } = self;
+        for it in &mut window.0 {
+            let (index, commit) = if is_commit(it.key) { (&*by_prefix, true) } else { (&*by_key, false) };
+            it.number = index.find(it.hash, |_| true).unwrap_or(NOBODY);
+            match commit {
+                true => prefetch_item(prefixes, it.number as usize),
+                false => prefetch_item(others, it.number as usize),
+            }
+        }
+        for it in &window.0 {
+            let text = match split(it.key) {
+                Some((_, partition)) => prefixes.get(it.number as usize).map(|prefix| {
+                    prefetch_item(&prefix.run, partition as usize);
+                    prefix.text
+                }),
+                None => others.get(it.number as usize).map(|other| other.text),
+            };
+            if let Some(text) = text {
+                prefetch(&room.0, text.at);
+                prefetch(&room.0, text.at + 64);
+            }
+        }
+        let mut waiting = std::mem::take(&mut window.0);
+        for it in waiting.drain(..) {
+            match split(it.key) {
+                Some((prefix, partition)) => {
+                    let number = if self.is_last(prefix) { self.last } else { self.prefix(prefix, it.hash) };
+                    self.put_in(number, partition, it.key, it.record);
+                }
+                None => self.put_other(it.key, it.hash, it.record),
+            }
+        }
+        // Its room is used again.
+        window.0 = waiting;
+    }
+
+    #[inline(always)]
+    fn hash(&self, bytes: &[u8]) -> u32 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(bytes);
+        hasher.finish() as u32
+    }
+
+    #[inline(always)]
+    fn is_last(&self, prefix: &[u8]) -> bool {
+        self.prefixes.get(self.last as usize).is_some_and(|last| self.room.get(last.text) == prefix)
+    }
+
+    #[inline(always)]
+    fn put_in(&mut self, number: u32, partition: i32, key: &[u8], record: Winner) {
+        let Some(prefix) = self.prefixes.get_mut(number as usize) else { return };
+        let room = prefix.room(partition);
+        let is_new = *room == NONE;
+        *room = record.max(*room);
+        if is_new {
+            prefix.live += 1;
+            self.live += 1;
+            if prefix.odd {
+                self.pin(key);
+            }
+        }
+    }
+
+    /// The number of a prefix, which is made if it is not there.
+    #[inline(always)]
+    fn prefix(&mut self, bytes: &[u8], hash: u32) -> u32 {
+        self.last = self.find(bytes, hash).unwrap_or_else(|| self.add(bytes, hash));
         self.last
     }
 
-    fn find(&self, bytes: &[u8]) -> Option<u32> {
-        let same = |number: &u32| self.text(*number) == bytes;
-        self.by_prefix.find(self.hasher.hash_one(bytes), same).copied()
-    }
-
     #[inline(always)]
-    fn text(&self, number: u32) -> &[u8] {
-        self.prefixes.get(number as usize).map_or(&[], |prefix| self.room.get(prefix.text))
+    fn find(&self, bytes: &[u8], hash: u32) -> Option<u32> {
+        let is = |number: u32| self.prefixes.get(number as usize).is_some_and(|it| self.room.get(it.text) == bytes);
+        self.by_prefix.find(hash, is)
     }
 
     #[cold]
-    fn add(&mut self, bytes: &[u8]) -> u32 {
+    fn add(&mut self, bytes: &[u8], hash: u32) -> u32 {
         let number = self.prefixes.len() as u32;
         let odd = bytes.first_chunk() != Some(&[0, 1]) || !is_counted_twice(bytes.get(2..).unwrap_or_default());
         let text = self.room.add(bytes);
-        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: BTreeMap::new() });
-        let Keys { hasher, prefixes, room, by_prefix, .. } = self;
-        let hash_of = |number: &u32| {
-            hasher.hash_one(prefixes.get(*number as usize).map_or(&[][..], |prefix| room.get(prefix.text)))
-        };
-        by_prefix.insert_unique(hasher.hash_one(bytes), number, hash_of);
+        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: None });
+        self.by_prefix.add(hash, number);
         number
     }
 
-    fn put_other(&mut self, key: &[u8], record: Winner) {
-        let Keys { hasher, room, others, .. } = self;
-        let hash = hasher.hash_one(key);
-        if let Some(other) = others.find_mut(hash, |other| room.get(other.text) == key) {
-            other.last = record.max(other.last);
-            return;
+    #[inline(always)]
+    fn put_other(&mut self, key: &[u8], hash: u32, record: Winner) {
+        match self.find_other(key, hash).and_then(|number| self.others.get_mut(number as usize)) {
+            Some(other) => other.last = record.max(other.last),
+            None => self.add_other(key, hash, record),
         }
-        let text = room.add(key);
-        others.insert_unique(hash, Other { text, last: record }, |other| hasher.hash_one(room.get(other.text)));
+    }
+
+    #[inline(always)]
+    fn find_other(&self, key: &[u8], hash: u32) -> Option<u32> {
+        let is = |number: u32| self.others.get(number as usize).is_some_and(|it| self.room.get(it.text) == key);
+        self.by_key.find(hash, is)
+    }
+
+    #[cold]
+    fn add_other(&mut self, key: &[u8], hash: u32, record: Winner) {
+        self.by_key.add(hash, self.others.len() as u32);
+        let text = self.room.add(key);
+        self.others.push(Other { text, last: record });
         self.live += 1;
         if Key::decode(key).is_ok_and(|key| !key.trailing.is_empty()) {
             self.pin(key);
@@ -186,13 +289,13 @@ impl Keys {
     /// The greatest offset of a key; None if it was never put.
     pub fn get(&self, key: &[u8]) -> Option<i64> {
         let Some((bytes, partition)) = split(key) else {
-            let same = |other: &Other| self.room.get(other.text) == key;
-            return self.others.find(self.hasher.hash_one(key), same).map(|other| other.last.offset);
+            let number = self.find_other(key, self.hash(key))?;
+            return self.others.get(number as usize).map(|other| other.last.offset);
         };
-        let prefix = self.prefixes.get(self.find(bytes)? as usize)?;
+        let prefix = self.prefixes.get(self.find(bytes, self.hash(bytes))? as usize)?;
         let found = match usize::try_from(partition).ok().and_then(|i| prefix.run.get(i)) {
             Some(record) => Some(*record),
-            None => prefix.apart.get(&partition).copied(),
+            None => prefix.apart.as_ref().and_then(|apart| apart.get(&partition)).copied(),
         };
         found.filter(|record| *record != NONE).map(|record| record.offset)
     }
@@ -221,9 +324,7 @@ impl Keys {
     /// The last record of every key, by offset.
     pub fn winners(&self) -> Vec<Winner> {
         let mut all = Vec::with_capacity(self.live);
-        for prefix in &self.prefixes {
-            all.extend(prefix.run.iter().chain(prefix.apart.values()).filter(|record| **record != NONE));
-        }
+        self.prefixes.iter().for_each(|prefix| all.extend(prefix.all()));
         all.extend(self.others.iter().map(|other| other.last));
         all.sort_unstable();
         all
@@ -233,13 +334,17 @@ impl Keys {
 /// Front part and partition of a commit's key.
 #[inline(always)]
 fn split(key: &[u8]) -> Option<(&[u8], i32)> {
-    match key {
-        [0, 0 | 1, ..] => {
-            let (prefix, partition) = key.split_last_chunk::<4>()?;
-            Some((prefix, i32::from_be_bytes(*partition)))
-        }
-        _ => None,
+    if !is_commit(key) {
+        return None;
     }
+    let (prefix, partition) = key.split_last_chunk::<4>()?;
+    Some((prefix, i32::from_be_bytes(*partition)))
+}
+
+/// Whether a key is split.
+#[inline(always)]
+fn is_commit(key: &[u8]) -> bool {
+    matches!(key, [0, 0 | 1, _, _, _, _, ..])
 }
 
 /// Whether bytes are two counted strings and nothing else.
@@ -284,19 +389,31 @@ mod tests {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (state >> 33) % below
         };
-        for _ in 0..20_000 {
-            let offset = roll(1 << 40) as i64;
-            let group = format!("g{}", roll(20));
-            let key = match roll(8) {
-                0 => vec![0, 2, 0, roll(9) as u8],
-                1 => (0..roll(6)).map(|_| roll(2) as u8).collect(),
-                2 => commit(roll(2) as u8, &group, roll(1 << 32) as u32 as i32),
-                _ => commit(1, &group, roll(400) as i32),
-            };
-            keys.put(&key, Winner { offset, place: offset as u64 / 2 });
-            let room = naive.entry(key).or_insert(offset);
-            *room = offset.max(*room);
+        // Half of them look ahead.
+        let all: Vec<_> = (0..20_000)
+            .map(|_| {
+                let offset = roll(1 << 40) as i64;
+                let group = format!("g{}", roll(20));
+                let key = match roll(8) {
+                    0 => vec![0, 2, 0, roll(9) as u8],
+                    1 => (0..roll(6)).map(|_| roll(2) as u8).collect(),
+                    2 => commit(roll(2) as u8, &group, roll(1 << 32) as u32 as i32),
+                    _ => commit(1, &group, roll(400) as i32),
+                };
+                (key, offset)
+            })
+            .collect();
+        let mut window = Window::default();
+        for (i, (key, offset)) in all.iter().enumerate() {
+            let record = Winner { offset: *offset, place: *offset as u64 / 2 };
+            match i / 100 % 2 {
+                0 => keys.put(key, record),
+                _ => keys.put_soon(key, record, &mut window),
+            }
+            let room = naive.entry(key.clone()).or_insert(*offset);
+            *room = (*offset).max(*room);
         }
+        keys.settle(&mut window);
         assert_eq!(keys.len(), naive.len());
         naive.iter().for_each(|(key, offset)| assert_eq!(keys.get(key), Some(*offset), "{key:?}"));
         let mut all: Vec<_> = naive.into_values().map(|offset| Winner { offset, place: offset as u64 / 2 }).collect();

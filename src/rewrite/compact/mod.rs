@@ -6,6 +6,7 @@
 
 pub mod carry_out;
 pub mod clean;
+pub mod index;
 pub mod keys;
 pub mod producers;
 pub mod survey;

@@ -3,7 +3,7 @@
 //! Of a record only its key is looked at. Records of a transaction wait until its end is met; then their batches are
 //! looked at, if it was COMMIT. Must not know: what is done with what goes, and where the new log goes to.
 
-use super::keys::{Keys, Winner};
+use super::keys::{Keys, Window, Winner};
 use super::producers::Producers;
 use super::tally::Tally;
 use super::{Aim, BeyondOpen};
@@ -203,6 +203,7 @@ struct Learner<'s> {
     until: i64,
     survey: Survey,
     pending: HashMap<i64, Pending, FixedState>,
+    window: Window<'s>,
     inflater: Inflater,
     /// The last offset so far.
     last: i64,
@@ -222,6 +223,7 @@ impl<'s> Learner<'s> {
             until,
             survey: Survey { until, starts: starts(segments), controls: Some(Vec::new()), ..Survey::default() },
             pending: HashMap::default(),
+            window: Window::default(),
             inflater: Inflater::with_limit(aim.max_inflated),
             last: -1,
             number: 0,
@@ -270,6 +272,7 @@ impl<'s> Learner<'s> {
             self.survey.open_places.extend(places);
             self.visit(&pending.places, Waiting::Open);
         }
+        self.survey.keys.settle(&mut self.window);
         self.survey.end = self.last.saturating_add(1);
         Ok(self.survey)
     }
@@ -427,12 +430,26 @@ impl<'s> Learner<'s> {
     #[inline]
     fn collect(&mut self, batch: &Batch<'_>, place: Place, from: i64, ended: Waiting) {
         let at = self.through(place);
-        let Learner { survey, inflater, .. } = self;
+        let segments = self.segments;
+        let bytes = segments.get(place.0 as usize).map_or(&[][..], Segment::bytes);
+        let Learner { survey, inflater, window, .. } = self;
         let Survey { keys, before, aborted, before_start, .. } = survey;
         let (log_start, last) = (self.log_start, batch.header().last_offset);
         let first = from.saturating_add(1).max(log_start);
-        let mut collector =
-            Collector { keys, at, before, aborted, before_start, log_start, first, last, ended, bad: None };
+        let mut collector = Collector {
+            keys,
+            window,
+            bytes,
+            at,
+            before,
+            aborted,
+            before_start,
+            log_start,
+            first,
+            last,
+            ended,
+            bad: None,
+        };
         let mut records = batch.records(inflater);
         let _: ControlFlow<()> = records.each(&mut collector, Collector::record, Collector::bad);
         let fault = records.fault().map(|fault| fault.kind.clone());
@@ -470,8 +487,11 @@ enum Waiting {
     Open,
 }
 
-struct Collector<'c> {
+struct Collector<'c, 's> {
     keys: &'c mut Keys,
+    window: &'c mut Window<'s>,
+    /// All of the segment.
+    bytes: &'s [u8],
     /// Where the batch begins, counted through all segments.
     at: u64,
     before: &'c mut Tally,
@@ -486,7 +506,7 @@ struct Collector<'c> {
     bad: Option<FaultKind>,
 }
 
-impl Collector<'_> {
+impl Collector<'_, '_> {
     #[inline(always)]
     fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
         self.before.record(record);
@@ -494,11 +514,21 @@ impl Collector<'_> {
             self.outside(record.offset);
         } else if let Some(key) = record.key {
             match self.ended {
-                Waiting::Committed => self.keys.put(key, Winner { offset: record.offset, place: self.at }),
+                Waiting::Committed => self.put(key, Winner { offset: record.offset, place: self.at }),
                 _ => self.waiting(key, record.offset, record.value.is_some()),
             }
         }
         ControlFlow::Continue(())
+    }
+
+    #[inline(always)]
+    fn put(&mut self, key: &[u8], record: Winner) {
+        let position = key.as_ptr().addr().wrapping_sub(self.bytes.as_ptr().addr());
+        match self.bytes.get(position..position.saturating_add(key.len())) {
+            Some(key) => self.keys.put_soon(key, record, self.window),
+            // It was inflated, and will not be there later.
+            None => self.keys.put(key, record),
+        }
     }
 
     #[cold]

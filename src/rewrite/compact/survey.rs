@@ -415,15 +415,24 @@ impl<'s> Learner<'s> {
             let Some(batch) = frames(segment.bytes(), place.1, segment.len()).next() else { continue };
             self.collect(&batch, *place, batch.header().base_offset.saturating_sub(1), ended);
         }
-        let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
-        if self.is_far(*first) {
-            release(segments, *first, *last);
-        }
+        self.let_go(places);
     }
 
-    /// Whether a place was passed so long ago that its pages have left memory, into which a look calls them again.
-    fn is_far(&self, (number, position): Place) -> bool {
-        number != self.number || position + 2 * WINDOW as u64 <= self.position
+    /// Lets go of pages that had left memory when these places were looked at.
+    fn let_go(&self, places: &[Place]) {
+        let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
+        // The scan holds the window before the present one too.
+        let window = WINDOW as u64;
+        let held = (self.position - self.position % window).saturating_sub(window);
+        for number in first.0..=last.0 {
+            let Some(segment) = self.segments.get(number as usize) else { return };
+            let start = if number == first.0 { first.1 } else { 0 };
+            let end = if number == last.0 { last.1 + 1 } else { segment.len() };
+            let end = if number == self.number { end.min(held) } else { end };
+            if start < end {
+                segment.release(start as usize..end as usize);
+            }
+        }
     }
 
     /// Takes up the keys of a batch whose offsets lie above `from`.
@@ -467,16 +476,6 @@ fn starts(segments: &[Segment]) -> Vec<u64> {
         end - segment.len()
     };
     segments.iter().map(start).collect()
-}
-
-/// Lets go of the pages from one place to another.
-fn release(segments: &[Segment], from: Place, to: Place) {
-    for number in from.0..=to.0 {
-        let Some(segment) = segments.get(number as usize) else { return };
-        let start = if number == from.0 { from.1 } else { 0 };
-        let end = if number == to.0 { to.1 + 1 } else { segment.len() };
-        segment.release(start as usize..end as usize);
-    }
 }
 
 /// What became of a transaction whose records wait. Plain records count as committed.

@@ -5,6 +5,8 @@
 #[path = "common/build.rs"]
 mod build;
 mod common;
+#[path = "common/wreck.rs"]
+mod wreck;
 
 use build::{Bat, T0};
 use common::{exhibits, golden, grouplog, names_in};
@@ -354,4 +356,103 @@ fn segments_grow_to_a_size_and_keep_the_last() {
     for name in &names {
         assert!(std::fs::metadata(folder.join(name)).unwrap().len() <= (one * 5) as u64, "{name}");
     }
+}
+
+/// Every file below a folder.
+fn all_files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for name in names_in(dir) {
+        let path = dir.join(name);
+        if path.is_dir() {
+            all.extend(all_files(&path));
+        } else {
+            all.insert(path.clone(), std::fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+#[test]
+fn a_limit_on_file_sizes_leaves_nothing_and_the_source_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let many = (0..40_000).map(|i| Bat::of(vec![build::commit(i, "g", &format!("t{i}"), 0, i)])).collect::<Vec<_>>();
+    build::write_log(&dir.path().join("log"), 3, &many);
+    let before = all_files(dir.path());
+    let command = format!(
+        "trap '' XFSZ; ulimit -f 1024; exec {} compact --include-active --out new log",
+        env!("CARGO_BIN_EXE_grouplog")
+    );
+    let output = std::process::Command::new("bash").args(["-c", &command]).current_dir(dir.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing was kept"));
+    assert_eq!(all_files(dir.path()), before);
+    let out = dir.path().join("new");
+    assert!(compact(&out, &["--include-active"], &[&dir.path().join("log")]).status.success());
+    assert_eq!(frames(&out.join("__consumer_offsets-3")).0.len(), many.len());
+}
+
+/// Batches of all codecs are thinned and squeezed again; those of which all stays are copied.
+#[test]
+fn compressed_batches_keep_their_codec() {
+    use grouplog::log::Codec;
+    for codec in [Codec::None, Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::Zstd] {
+        let dir = tempfile::tempdir().unwrap();
+        let commits = |from: i64, to: i64| (from..to).map(|i| build::commit(i, "g", "t", (i % 50) as i32, i)).collect();
+        let batches: Vec<Bat> =
+            [(0, 75), (75, 100), (100, 101)].map(|(from, to)| Bat { codec, ..Bat::of(commits(from, to)) }).into();
+        let old = build::write_log(dir.path(), 3, &batches);
+        let out = dir.path().join("out");
+        let now = (T0 + 1_000).to_string();
+        assert!(compact(&out, &["--include-active", "--now", &now], &[&old]).status.success());
+        let new = build::read_partition(&out.join("__consumer_offsets-3"));
+        assert_eq!(new.iter().map(|batch| batch.records.len()).collect::<Vec<_>>(), [24, 25, 1]);
+        assert!(new.iter().all(|batch| batch.codec == codec));
+        assert_eq!(frames(&out.join("__consumer_offsets-3")).0[&99], batches[1].bytes());
+    }
+}
+
+#[test]
+fn the_active_segment_of_a_running_broker_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let log_dir = dir.path().join("kafka");
+    let old = log(&log_dir);
+    std::fs::write(log_dir.join("meta.properties"), "version=1\nnode.id=1\n").unwrap();
+    std::fs::write(log_dir.join(".lock"), "").unwrap();
+    let lock = std::fs::OpenOptions::new().write(true).open(log_dir.join(".lock")).unwrap();
+    rustix::fs::fcntl_lock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let output = compact(&dir.path().join("all"), &["--include-active"], &[&old]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("a broker is running on it"));
+    assert!(compact(&dir.path().join("closed"), &[], &[&old]).status.success());
+}
+
+/// Every kind of damage, in logs of every magic and codec: refused, or left out and told; what is written is sound.
+#[test]
+fn every_damage_is_refused_or_left_out() {
+    let (mut refused, mut left_out) = (0, 0);
+    for hull in wreck::Hull::all() {
+        for damage in wreck::Damage::ALL.into_iter().filter(|damage| damage.concerns(hull.magic)) {
+            let dir = tempfile::tempdir().unwrap();
+            let what = format!("{damage:?} of {}", hull.name());
+            let mut hull = wreck::Hull::of(hull.magic, hull.codec);
+            damage.hurt(&mut hull, wreck::VICTIM);
+            let old = hull.write(&dir.path().join("log"));
+            let before = all_files(&old);
+            let output = compact(&dir.path().join("strict"), &["--include-active"], &[&old]);
+            match output.status.code() {
+                Some(0) => continue,
+                code => assert_eq!(code, Some(1), "{what}: {output:?}"),
+            }
+            refused += 1;
+            let out = dir.path().join("out");
+            let output = compact(&out, &["--include-active", "--skip-damage"], &[&old]);
+            assert_eq!(output.status.code(), Some(3), "{what}: {output:?}");
+            for (_, folder) in build::partitions_in(&out) {
+                left_out += wreck::sound_batches(&folder).len();
+            }
+            assert_eq!(all_files(&old), before, "{what}");
+        }
+    }
+    println!("{refused} refused; {left_out} sound batches without the damaged ones");
+    assert!(refused > 100, "{refused}");
 }

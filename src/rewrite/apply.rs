@@ -12,7 +12,7 @@ use std::io;
 /// Segments grow to so many bytes: `segment.bytes` of most topics.
 const SEGMENT_BYTES: u64 = 1 << 30;
 /// Offsets in a segment are counted from its first with 31 bits.
-const MOST_OFFSETS: i64 = i32::MAX as i64;
+pub const MOST_OFFSETS: i64 = i32::MAX as i64;
 
 /// A partition to write.
 #[derive(Debug, Clone, Default)]
@@ -190,6 +190,9 @@ impl<'w> Writing<'w> {
     }
 }
 
+/// Is shown every record that is read back: its batch, its offset, its key.
+pub type EachRecord<'e> = dyn FnMut(&Batch<'_>, i64, Option<&[u8]>) + 'e;
+
 /// What must be found when everything is read again.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadBack {
@@ -207,12 +210,7 @@ impl ReadBack {
     ///
     /// # Errors
     /// If that is not so, a file cannot be read, or the work is interrupted.
-    pub fn check(
-        &self,
-        done: &Done,
-        interrupt: &Interrupt,
-        each: &mut dyn FnMut(&Batch<'_>, i64, Option<&[u8]>),
-    ) -> io::Result<()> {
+    pub fn check(&self, done: &Done, interrupt: &Interrupt, each: &mut EachRecord<'_>) -> io::Result<()> {
         let mut inflater = Inflater::with_limit(self.max_inflated);
         let (mut batches, mut records, mut last) = (0, 0, -1);
         for written in &done.segments {

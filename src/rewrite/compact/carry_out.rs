@@ -6,7 +6,7 @@ use super::Aim;
 use super::clean::{Cleaned, Sink, clean};
 use super::survey::Survey;
 use crate::log::{Batch, Segment};
-use crate::rewrite::apply::{Done, ReadBack, Writing};
+use crate::rewrite::apply::{Done, MOST_OFFSETS, ReadBack, Writing};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::PartitionOut;
 use std::io;
@@ -25,21 +25,23 @@ pub struct SideFiles {
 pub struct Nowhere {
     /// Segments there would be.
     pub segments: u64,
+    base_offset: i64,
     len: u64,
     limit: u64,
 }
 
 impl Sink for Nowhere {
-    fn segment(&mut self, _: i64, limit: u64) -> io::Result<()> {
+    fn segment(&mut self, base_offset: i64, limit: u64) -> io::Result<()> {
         self.segments += 1;
-        (self.len, self.limit) = (0, limit);
+        (self.base_offset, self.len, self.limit) = (base_offset, 0, limit);
         Ok(())
     }
 
     fn batch(&mut self, batch: &Batch<'_>) -> io::Result<()> {
-        if self.len > 0 && self.len.saturating_add(batch.len()) > self.limit {
-            self.segments += 1;
-            self.len = 0;
+        let header = batch.header();
+        let spans = header.last_offset.saturating_sub(self.base_offset);
+        if self.len > 0 && self.len.saturating_add(batch.len()) > self.limit || spans > MOST_OFFSETS {
+            self.segment(header.base_offset, self.limit)?;
         }
         self.len += batch.len();
         Ok(())
@@ -72,7 +74,7 @@ pub fn carry_out(
 ) -> io::Result<(Cleaned, Done)> {
     let mut writing = Writing::begin(&to, side_files.leader_epochs.clone(), aim.max_inflated);
     let cleaned = clean(segments, survey, aim, interrupt, &mut writing, progress)?;
-    for segment in segments.iter().filter(|segment| segment.was_cut()) {
+    if let Some(segment) = segments.iter().find(|segment| segment.was_cut()) {
         let path = segment.path().display();
         return Err(io::Error::other(format!("{path}: it was cut while it was read; nothing was kept")));
     }

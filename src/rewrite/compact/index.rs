@@ -48,7 +48,7 @@ impl Index {
             self.places = vec![0; (old.len() * 2).max(FIRST)];
             old.into_iter().filter(|place| *place != 0).for_each(|place| self.put(place));
         }
-        self.put(u64::from(hash) << 32 | u64::from(number) + 1);
+        self.put((u64::from(hash) << 32) | (u64::from(number) + 1));
         self.taken += 1;
     }
 

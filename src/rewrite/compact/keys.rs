@@ -66,7 +66,7 @@ struct Prefix {
     /// By partition.
     run: Vec<Winner>,
     /// Partitions that do not fit the run.
-    apart: Option<Box<BTreeMap<i32, Winner>>>,
+    apart: BTreeMap<i32, Winner>,
 }
 
 impl Prefix {
@@ -80,7 +80,7 @@ impl Prefix {
         }
         match self.run.get_mut(i) {
             Some(room) => room,
-            None => self.apart.get_or_insert_default().entry(partition).or_insert(NONE),
+            None => self.apart.entry(partition).or_insert(NONE),
         }
     }
 
@@ -88,15 +88,13 @@ impl Prefix {
     fn grow(&mut self, len: usize) {
         let from = self.run.len();
         self.run.resize(len, NONE);
-        let Some(apart) = &mut self.apart else { return };
         for (i, room) in self.run.iter_mut().enumerate().skip(from) {
-            *room = apart.remove(&(i as i32)).unwrap_or(NONE);
+            *room = self.apart.remove(&(i as i32)).unwrap_or(NONE);
         }
     }
 
     fn all(&self) -> impl Iterator<Item = &Winner> {
-        let apart = self.apart.iter().flat_map(|apart| apart.values());
-        self.run.iter().chain(apart).filter(|record| **record != NONE)
+        self.run.iter().chain(self.apart.values()).filter(|record| **record != NONE)
     }
 }
 
@@ -256,7 +254,7 @@ impl Keys {
         let number = self.prefixes.len() as u32;
         let odd = bytes.first_chunk() != Some(&[0, 1]) || !is_counted_twice(bytes.get(2..).unwrap_or_default());
         let text = self.room.add(bytes);
-        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: None });
+        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: BTreeMap::new() });
         self.by_prefix.add(hash, number);
         number
     }
@@ -295,7 +293,7 @@ impl Keys {
         let prefix = self.prefixes.get(self.find(bytes, self.hash(bytes))? as usize)?;
         let found = match usize::try_from(partition).ok().and_then(|i| prefix.run.get(i)) {
             Some(record) => Some(*record),
-            None => prefix.apart.as_ref().and_then(|apart| apart.get(&partition)).copied(),
+            None => prefix.apart.get(&partition).copied(),
         };
         found.filter(|record| *record != NONE).map(|record| record.offset)
     }

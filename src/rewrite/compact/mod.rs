@@ -6,6 +6,8 @@
 
 pub mod carry_out;
 pub mod clean;
+pub mod collect;
+pub mod hiding;
 pub mod index;
 pub mod keys;
 pub mod producers;

@@ -3,6 +3,8 @@
 //! Of a record only its key is looked at. Records of a transaction wait until its end is met; then their batches are
 //! looked at, if it was COMMIT. Must not know: what is done with what goes, and where the new log goes to.
 
+use super::collect::{Collector, Waiting};
+use super::hiding::hiding;
 use super::keys::{Keys, Window, Winner};
 use super::producers::Producers;
 use super::tally::Tally;
@@ -10,7 +12,7 @@ use super::{Aim, BeyondOpen};
 use crate::fault::FaultKind;
 use crate::log::batch::Header;
 use crate::log::map::WINDOW;
-use crate::log::{BadRecord, Batch, Control, Inflater, Record, Segment, Span};
+use crate::log::{Batch, Control, Inflater, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::plan::frames;
 use foldhash::fast::FixedState;
@@ -71,6 +73,8 @@ pub struct Survey {
     pub producers: Producers,
     /// Transactions without an end, by first offset.
     pub open: Vec<OpenTransaction>,
+    /// By producer, the first offset of its open transaction.
+    pub open_from: HashMap<i64, i64, FixedState>,
     /// Tombstones that stay although a later record of their key stands there, by offset: they hide records of an open
     /// transaction, which stay too.
     pub hiding: Vec<Winner>,
@@ -108,8 +112,8 @@ pub struct Survey {
 impl Survey {
     /// Whether a batch is part of a transaction without an end.
     pub fn is_open(&self, header: &Header) -> bool {
-        let mut open = self.open.iter();
-        open.any(|open| open.producer_id == header.producer_id && open.first_offset <= header.base_offset)
+        let first = if self.open.is_empty() { None } else { self.open_from.get(&header.producer_id) };
+        first.is_some_and(|first| *first <= header.base_offset)
     }
 
     /// All records that stay for their keys' sake, by offset.
@@ -148,41 +152,9 @@ pub fn survey(
     } else if let Some(first) = pinned {
         survey.hiding = hiding(segments, &survey, first, aim.max_inflated, interrupt)?;
     }
-    let Survey { producers, open, .. } = &mut survey;
-    producers.expire(aim.now, |id| open.iter().any(|open| open.producer_id == id));
+    let Survey { producers, open_from, .. } = &mut survey;
+    producers.expire(aim.now, |id| open_from.contains_key(&id));
     Ok(survey)
-}
-
-/// Tombstones behind the first open transaction whose keys have records in one: a coordinator forgets what waits when it
-/// meets them.
-fn hiding(
-    segments: &[Segment],
-    survey: &Survey,
-    first: i64,
-    max_inflated: usize,
-    interrupt: &Interrupt,
-) -> io::Result<Vec<Winner>> {
-    let mut inflater = Inflater::with_limit(max_inflated);
-    let mut found = Vec::new();
-    for (number, segment) in segments.iter().enumerate() {
-        for span in segment.spans() {
-            let Span::Batch(batch) = span else { continue };
-            interrupt.check()?;
-            let header = batch.header();
-            let inside = header.last_offset >= first && header.base_offset < survey.until && !header.control;
-            let left_out = survey.remedies.get(&(number as u32, batch.position())) == Some(&Remedy::LeaveOut);
-            if !inside || left_out || survey.is_open(&header) {
-                continue;
-            }
-            let records = batch.records(&mut inflater).flatten();
-            let tombstones = records.filter(|it| it.value.is_none() && it.offset >= first);
-            let hide = tombstones.filter(|it| it.key.is_some_and(|key| survey.keys.is_pinned(key)));
-            let place = survey.starts.get(number).copied().unwrap_or(0) + batch.position();
-            found.extend(hide.map(|it| Winner { offset: it.offset, place }));
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
 }
 
 /// Batches of a producer whose transaction has not ended.
@@ -266,6 +238,7 @@ impl<'s> Learner<'s> {
         });
         self.survey.open = open.collect();
         self.survey.open.sort_by_key(|open| open.first_offset);
+        self.survey.open_from = self.survey.open.iter().map(|it| (it.producer_id, it.first_offset)).collect();
         // What is open stays as it is, and what hides it must stay too.
         for pending in std::mem::take(&mut self.pending).into_values() {
             let places: Vec<_> = pending.places.iter().map(|place| self.through(*place)).collect();
@@ -476,84 +449,4 @@ fn starts(segments: &[Segment]) -> Vec<u64> {
         end - segment.len()
     };
     segments.iter().map(start).collect()
-}
-
-/// What became of a transaction whose records wait. Plain records count as committed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waiting {
-    Committed,
-    Aborted,
-    Open,
-}
-
-struct Collector<'c, 's> {
-    keys: &'c mut Keys,
-    window: &'c mut Window<'s>,
-    /// All of the segment.
-    bytes: &'s [u8],
-    /// Where the batch begins, counted through all segments.
-    at: u64,
-    before: &'c mut Tally,
-    aborted: &'c mut u64,
-    before_start: &'c mut u64,
-    log_start: i64,
-    /// The first offset that counts.
-    first: i64,
-    /// The last offset that the batch spans.
-    last: i64,
-    ended: Waiting,
-    bad: Option<FaultKind>,
-}
-
-impl Collector<'_, '_> {
-    #[inline(always)]
-    fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
-        self.before.record(record);
-        if record.offset < self.first || record.offset > self.last {
-            self.outside(record.offset);
-        } else if let Some(key) = record.key {
-            match self.ended {
-                Waiting::Committed => self.put(key, Winner { offset: record.offset, place: self.at }),
-                _ => self.waiting(key, record.offset, record.value.is_some()),
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
-    #[inline(always)]
-    fn put(&mut self, key: &[u8], record: Winner) {
-        let position = key.as_ptr().addr().wrapping_sub(self.bytes.as_ptr().addr());
-        match self.bytes.get(position..position.saturating_add(key.len())) {
-            Some(key) => self.keys.put_soon(key, record, self.window),
-            // It was inflated, and will not be there later.
-            None => self.keys.put(key, record),
-        }
-    }
-
-    #[cold]
-    fn outside(&mut self, offset: i64) {
-        if offset < self.log_start {
-            *self.before_start += 1;
-        } else {
-            self.bad = Some(FaultKind::OffsetOrder { previous: self.first.saturating_sub(1) });
-        }
-    }
-
-    /// A record of a transaction that was aborted, or is open. Only commits wait for the end of a transaction: a
-    /// coordinator takes all else up at once, whatever becomes of the transaction (and writes none of it in one).
-    #[inline(never)]
-    fn waiting(&mut self, key: &[u8], offset: i64, has_value: bool) {
-        let waits = has_value && matches!(key, [0, 0 | 1, ..]);
-        match self.ended {
-            Waiting::Open => self.keys.pin(key),
-            _ if waits => *self.aborted += 1,
-            _ => self.keys.put(key, Winner { offset, place: self.at }),
-        }
-    }
-
-    #[cold]
-    fn bad(&mut self, record: &BadRecord<'_>) -> ControlFlow<()> {
-        self.bad = Some(record.fault.kind.clone());
-        ControlFlow::Continue(())
-    }
 }

@@ -36,13 +36,8 @@ fn outcome_of(damage: Damage, hull: &Hull, mend: bool) -> &'static str {
                 "lost"
             }
         }
-        Damage::LeaderEpoch => {
-            if mend {
-                "mended"
-            } else {
-                "copied"
-            }
-        }
+        // No CRC covers it, and no broker would start with it.
+        Damage::LeaderEpoch => "mended",
         Damage::Twice => "repeated",
     }
 }
@@ -121,7 +116,6 @@ fn every_damage_costs_no_more_than_its_batch() {
                 let (first, last) = whole.offsets(VICTIM);
                 assert_eq!((&stretch["firstOffset"], &stretch["lastOffset"]), (&json!(first), &json!(last)), "{name}");
             }
-            "copied" => expected[VICTIM][13] ^= 0x10,
             "partly-lost" => {
                 // Compressed anew: the same records at the same offsets.
                 let (old, new) = (read_bat(&expected[VICTIM]), read_bat(&new[VICTIM]));
@@ -137,9 +131,9 @@ fn every_damage_costs_no_more_than_its_batch() {
         let bad: Vec<_> = found
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap())
-            .filter(|line| line["severity"] != "info" && line["code"] != "txn-index-incomplete")
+            .filter(|line| line["severity"] != "info")
             .collect();
-        assert!(damage == Damage::LeaderEpoch || bad.is_empty(), "{name}: {bad:#?}");
+        assert!(bad.is_empty(), "{name}: {bad:#?}");
         assert_eq!(salvaged.the("summary")["endOffset"], whole.batches.last().unwrap().last_offset + 1);
     });
 }
@@ -220,7 +214,9 @@ fn doubtful_records_are_kept_on_request() {
     for whole in Hull::all() {
         let dir = tempfile::tempdir().unwrap();
         let mut hurt = whole.clone();
-        Damage::Crc.hurt(&mut hurt, VICTIM);
+        // Two bytes of the CRC itself: no single change explains them.
+        let at = if whole.magic == 2 { 17 } else { 12 };
+        hurt.bytes[VICTIM][at..at + 2].iter_mut().for_each(|byte| *byte ^= 0x5a);
         let folder = hurt.write(&dir.path().join("log"));
         let salvaged = salvage(&dir.path().join("new"), &["--keep-doubtful"], &[&folder]);
         assert_eq!((salvaged.code, salvaged.outcomes()), (3, vec!["kept-doubtful"]), "{}", whole.name());
@@ -422,7 +418,10 @@ fn any_damage_at_all() {
         let mut bytes = std::fs::read(&path).unwrap();
         let (from, len) = (roll(bytes.len()), 1 + roll(300));
         let to = (from + len).min(bytes.len());
-        match roll(5) {
+        // Cut out or put in, bytes move what is behind them.
+        let kind = roll(5);
+        let moves = matches!(kind, 2 | 3);
+        match kind {
             0 => bytes[from..to].iter_mut().for_each(|byte| *byte ^= 1 + roll(255) as u8),
             1 => bytes[from..to].fill(0),
             2 => drop(bytes.drain(from..to)),
@@ -440,11 +439,17 @@ fn any_damage_at_all() {
             assert!(matches!(salvaged.code, 0 | 3), "{round} {options:?} of {}: {}", whole.name(), salvaged.said);
             let new: BTreeSet<Vec<u8>> = salvaged.batches(0).into_iter().collect();
             for (i, batch) in whole.bytes.iter().enumerate() {
-                let there = memchr::memmem::find(&bytes, batch).is_some() || i >= IN_FIRST;
+                // Elsewhere than at its own place it is a stray copy, and not a batch that was not touched.
+                let start: usize = whole.bytes.iter().take(i).map(Vec::len).sum();
+                let there = match moves {
+                    true => memchr::memmem::find(&bytes, batch).is_some(),
+                    false => bytes.get(start..).is_some_and(|rest| rest.starts_with(batch)),
+                } || i >= IN_FIRST;
                 assert!(
                     !there || new.contains(batch),
-                    "{round} {options:?} of {}: batch {i}: {:#?}",
+                    "{round} {options:?} of {}: batch {i} at {start}, damage {kind} at {from} to {to}, {:?}: {:#?}",
                     whole.name(),
+                    whole.bytes.iter().map(Vec::len).collect::<Vec<_>>(),
                     salvaged.lines
                 );
             }
@@ -671,6 +676,58 @@ fn deleted_files_fill_what_damage_took_and_bring_nothing_back() {
 }
 
 #[test]
+fn two_damaged_copies_make_one_whole() {
+    for whole in [Hull::of(2, Codec::Snappy), Hull::of(1, Codec::Gzip), Hull::of(0, Codec::None)] {
+        let dir = tempfile::tempdir().unwrap();
+        let hurt = |name: &str, victims: [usize; 3]| {
+            let mut hull = whole.clone();
+            let damages = [Damage::Noise, Damage::TwoBytes, Damage::Zeros];
+            damages.into_iter().zip(victims).for_each(|(damage, victim)| damage.hurt(&mut hull, victim));
+            hull.write(&dir.path().join(name))
+        };
+        let (ours, theirs) = (hurt("a", [2, 9, 14]), hurt("b", [1, 5, 15]));
+        let salvaged = salvage(&dir.path().join("new"), &["--also", &theirs.display().to_string()], &[&ours]);
+        assert_eq!(salvaged.outcomes(), ["filled"; 3], "{}: {:#?}", whole.name(), salvaged.lines);
+        assert!(salvaged.batches(0) == whole.bytes, "{}", whole.name());
+        assert_eq!(salvaged.the("copy")["damagedStretches"], 3);
+        // What is lost in both is lost.
+        let theirs = hurt("c", [2, 5, 15]);
+        let salvaged = salvage(&dir.path().join("newer"), &["--also", &theirs.display().to_string()], &[&ours]);
+        assert_eq!(salvaged.outcomes(), ["lost", "filled", "filled"], "{}", whole.name());
+        let mut expected = whole.bytes.clone();
+        expected.remove(2);
+        assert!(salvaged.batches(0) == expected, "{}", whole.name());
+    }
+}
+
+#[test]
+fn a_batch_beyond_the_limit_is_lost_for_nobody_can_look_into_it() {
+    let whole = Hull::of(2, Codec::Zstd);
+    let dir = tempfile::tempdir().unwrap();
+    let folder = whole.write(&dir.path().join("log"));
+    let salvaged = salvage(&dir.path().join("new"), &["--max-inflated", "150"], &[&folder]);
+    assert_eq!(salvaged.code, 3);
+    assert!(salvaged.outcomes().iter().all(|outcome| *outcome == "lost") && !salvaged.outcomes().is_empty());
+    let kept = salvaged.batches(0);
+    assert_eq!(kept.len() + salvaged.outcomes().len(), whole.bytes.len());
+}
+
+#[test]
+fn an_offset_that_nothing_vouches_for_does_not_become_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut whole = Hull::of(2, Codec::None);
+    let last = whole.bytes.len() - 1;
+    Damage::TwoBytes.hurt(&mut whole, last);
+    whole.bytes[last][4] ^= 0x40;
+    let folder = whole.write(&dir.path().join("log"));
+    let salvaged = salvage(&dir.path().join("new"), &[], &[&folder]);
+    assert_eq!(salvaged.the("summary")["endOffset"], whole.batches[last].base_offset);
+    assert_eq!(salvaged.the("stretch")["lastOffset"], Value::Null);
+    let lost = salvaged.of_kind("lost-key");
+    assert!(lost.iter().all(|line| line["offset"].as_i64() < Some(whole.batches[last].last_offset + 1)), "{lost:#?}");
+}
+
+#[test]
 fn replicas_of_a_real_cluster() {
     let Some(golden) = golden() else { return };
     let broker = |scenario: &str, number: i32| golden.join(format!("replicas/{scenario}/log/broker-{number}"));
@@ -732,7 +789,7 @@ fn a_compacted_copy_is_no_conflict() {
     // Ours is whole and damaged; theirs was compacted: in the damaged stretch only one record is left there.
     let dir = tempfile::tempdir().unwrap();
     let ours = [commits(0, 2, 1, 0), commits(3, 5, 1, 0), commits(6, 8, 1, 0)];
-    let mut thinned = ours.clone();
+    let mut thinned = ours.to_vec();
     thinned[0].records.drain(..2);
     thinned[1].records.drain(..1);
     let theirs = write_log(&dir.path().join("b"), 0, &thinned);
@@ -744,6 +801,14 @@ fn a_compacted_copy_is_no_conflict() {
     assert_eq!(salvaged.outcomes(), ["filled"]);
     assert_eq!(salvaged.of_kind("conflict").len(), 0);
     assert_eq!(record_offsets(&salvaged.partition(0)), [0, 1, 2, 4, 5, 6, 7, 8]);
+    // Of all of it, nothing may be left: then it is told whose word that is.
+    thinned.remove(1);
+    let theirs = write_log(&dir.path().join("c"), 0, &thinned);
+    let salvaged = salvage(&dir.path().join("newer"), &["--also", &theirs.display().to_string()], &[&folder]);
+    let stretch = salvaged.the("stretch");
+    assert_eq!(stretch["outcome"], "filled");
+    assert!(stretch["filledFrom"][0].as_str().unwrap().starts_with(theirs.to_str().unwrap()), "{stretch:#}");
+    assert_eq!(record_offsets(&salvaged.partition(0)), [0, 1, 2, 6, 7, 8]);
 }
 
 #[test]

@@ -62,7 +62,8 @@ fn inputs_are_never_changed() {
 #[test]
 fn nothing_is_written_over() {
     let (dir, folder) = wrecked();
-    let make: [(&str, &dyn Fn(&Path)); 4] = [
+    type Make<'m> = (&'m str, &'m dyn Fn(&Path));
+    let make: [Make<'_>; 4] = [
         ("folder", &|path| std::fs::create_dir(path).unwrap()),
         ("full", &|path| {
             std::fs::create_dir(path).unwrap();

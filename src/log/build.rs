@@ -61,7 +61,7 @@ impl Builder {
     }
 
     /// Appends a batch to `out`. Of the head, length, CRC, count and greatest time are made anew (the time only where
-    /// it is the records' own), and the codec is dropped if there are no records. A message of magic 0 or 1 without a
+    /// it is the records' own and there are other records than the head counts), and the codec is dropped if there are no records. A message of magic 0 or 1 without a
     /// codec needs exactly one record; a wrapper takes the offset of its last record.
     ///
     /// # Errors
@@ -187,8 +187,10 @@ pub fn seal(batch: &mut [u8]) {
 }
 
 fn greatest_time(head: &Header, entries: &[Entry<'_>]) -> i64 {
+    // Where no record leaves, what the head says stays, even if it is odd.
+    let stays = head.attributes & LOG_APPEND_TIME != 0 || i32::try_from(entries.len()) == Ok(head.count);
     let of_records = entries.iter().map(|entry| entry.timestamp).max();
-    of_records.filter(|_| head.attributes & LOG_APPEND_TIME == 0).unwrap_or(head.max_timestamp)
+    of_records.filter(|_| !stays).unwrap_or(head.max_timestamp)
 }
 
 fn put_record(head: &Header, entry: &Entry<'_>, body: &mut Vec<u8>) -> io::Result<()> {

@@ -6,6 +6,8 @@
 use super::batch::{Batch, CRC_FROM, HEADER_LENGTH, MAGIC_AT, PREFIX_LENGTH};
 use super::codec::Codec;
 use super::frame::{Shape, shape, sound, zeros};
+use super::inside::RecordWalk;
+use super::legacy;
 use crate::fault::FaultKind;
 
 /// Fewer zeros than this could be the start of a sound batch: base offset 0 and a short length.
@@ -17,6 +19,8 @@ const MOST_LEADING_ZEROS: usize = 11;
 const WINDOW: usize = 2 << 20;
 /// So many sound batches in a row are no accident.
 const LONG_CHAIN: usize = 16;
+/// Most batches of this topic are shorter.
+const SMALL: usize = 4 << 10;
 /// Bytes that may be looked at, as a multiple of the file's length, before resyncing gets less careful.
 const BUDGET_PER_BYTE: u64 = 32;
 /// No append spans more offsets than this.
@@ -49,7 +53,8 @@ impl Offsets {
     /// Whether a batch that begins with this offset could stand next.
     pub(super) fn fit(&self, base_offset: i64) -> bool {
         let floor = self.previous.map(|previous| previous.saturating_add(1)).or(self.base).unwrap_or(0);
-        base_offset >= floor.max(0) && (self.unknown() || base_offset - floor <= GREATEST_OFFSET_STEP)
+        let floor = floor.max(0);
+        base_offset >= floor && (self.unknown() || base_offset - floor <= GREATEST_OFFSET_STEP)
     }
 
     fn unknown(&self) -> bool {
@@ -104,13 +109,17 @@ impl Resync {
     /// The zeros from before up to `end` may reach into a batch that begins with some.
     fn end_of_zeros(&mut self, bytes: &[u8], end: usize, offsets: Offsets) -> usize {
         (end - MOST_LEADING_ZEROS..end)
-            .find(|&at| sound(bytes, at) > 0 && self.strength(bytes, at, offsets) != Strength::None)
+            .find(|&at| !self.is_spent() && sound(bytes, at) > 0 && self.strength(bytes, at, offsets) != Strength::None)
             .unwrap_or(end)
     }
 
     /// A sound head with something else behind its end: is its length wrong, or is the damage behind it?
     fn suspect(&mut self, bytes: &[u8], at: usize, length: usize, offsets: Offsets) -> Decision {
-        let Err(mismatch) = self.check_crc(bytes, at, length) else { return Decision::Batch(length) };
+        let mismatch = match self.can_check(length).then(|| self.check_crc(bytes, at, length)) {
+            Some(Ok(())) => return Decision::Batch(length),
+            Some(Err(mismatch)) => mismatch,
+            None => FaultKind::NotABatch,
+        };
         let (start, end) = (at, at + length);
         let limit = end.max(start.saturating_add(WINDOW));
         match self.search(bytes, at, offsets, limit) {
@@ -125,7 +134,16 @@ impl Resync {
     /// A head by magic and length only. The CRC decides, or that a batch (or the end) follows.
     fn loose(&mut self, bytes: &[u8], at: usize, length: usize, offsets: Offsets) -> Decision {
         let end = at + length;
-        if self.check_crc(bytes, at, length).is_ok() || end == bytes.len() || sound(bytes, end) > 0 {
+        if self.can_check(length) && self.check_crc(bytes, at, length).is_ok() {
+            return Decision::Batch(length);
+        }
+        if let Some(magic @ (0 | 1)) = bytes.get(at + MAGIC_AT)
+            && let Some(Found::End(end)) = self.declared_end(bytes, at, offsets)
+        {
+            // A batch of magic 2 to the last byte, but for the magic itself.
+            return whole_batch(at, end, FaultKind::BadMagic(*magic as i8));
+        }
+        if end == bytes.len() || sound(bytes, end) > 0 {
             return Decision::Batch(length);
         }
         self.hole(bytes, at, offsets, FaultKind::NotABatch, FaultKind::NotABatch)
@@ -144,21 +162,26 @@ impl Resync {
     fn search(&mut self, bytes: &[u8], at: usize, offsets: Offsets, limit: usize) -> Found {
         let limit = limit.min(bytes.len());
         let mut own = OwnEnd::new(bytes, at);
+        let mut records = RecordWalk::new(bytes, at);
         let own_end_matters = is_head_but_for_length(bytes.get(at..).unwrap_or_default());
         if let Some(found) = self.declared_end(bytes, at, offsets) {
             return found;
         }
         let mut best: Option<(usize, Strength)> = None;
+        // Up to where what is in a row behind a loose one says nothing new.
+        let mut same_row = 0;
         let mut window = limit;
         let mut next = at + 1;
         while let Some(place) = next_sound(bytes, next, window) {
             self.spend(place + 1 - next);
             next = place + 1;
             if self.is_spent() {
-                // Careful no more: the first head that another one follows. What is skipped is never looked at again.
+                // Careful no more. What is skipped is never looked at again.
                 match best {
                     Some((best, _)) => return Found::Candidate(best),
-                    None if is_chained(bytes, place) => return Found::Candidate(place),
+                    None if is_chained(bytes, place) || is_small_and_right(bytes, place) => {
+                        return Found::Candidate(place);
+                    }
                     None => continue,
                 }
             }
@@ -167,23 +190,28 @@ impl Resync {
             }
             let replaceable = match best {
                 None => true,
-                Some((_, strength)) => strength == Strength::Alone,
+                Some((_, strength)) => strength == Strength::Loose,
             };
-            if !replaceable {
+            if !replaceable || place < same_row {
                 continue;
             }
             match (self.strength(bytes, place, offsets), best) {
-                (Strength::None, _) | (Strength::Alone, Some(_)) => {}
-                (Strength::Long, None) if !own_end_matters => return Found::Candidate(place),
-                // What stood alone is believed if the log can go on behind it; else it stood inside a value.
-                (strength, Some((alone, _))) => {
-                    if follows(bytes, alone, place) {
-                        return Found::Candidate(alone);
+                (Strength::None, _) => {}
+                (Strength::Long | Strength::ToTheEnd, None) if !own_end_matters => return Found::Candidate(place),
+                // By its lengths a record of the damaged batch reaches over it.
+                (Strength::Loose, _) if records.covers(place) => {}
+                // What leads nowhere is believed if the log can go on behind it; else it stood inside a value.
+                (strength, Some((loose, _))) => {
+                    if follows(bytes, loose, place) {
+                        return Found::Candidate(loose);
                     }
-                    best = Some((place, strength));
+                    if strength != Strength::Loose {
+                        best = Some((place, strength));
+                    }
                 }
                 (strength, None) => {
                     best = Some((place, strength));
+                    same_row = if strength == Strength::Loose { self.end_of_row(bytes, place) } else { 0 };
                     window = window.min(place.saturating_add(WINDOW));
                 }
             }
@@ -202,6 +230,9 @@ impl Resync {
         let length = usize::try_from(i32::from_be_bytes(*rest.get(8..)?.first_chunk()?)).ok()?;
         let whole = rest.get(..length.checked_add(PREFIX_LENGTH)?).filter(|whole| whole.len() >= HEADER_LENGTH)?;
         let stored = u32::from_be_bytes(*whole.get(17..)?.first_chunk()?);
+        if self.is_spent() {
+            return None;
+        }
         self.spend(whole.len());
         let end = at + whole.len();
         if crc32c::crc32c(whole.get(CRC_FROM..)?) == stored {
@@ -221,7 +252,8 @@ impl Resync {
     fn strength(&mut self, bytes: &[u8], at: usize, offsets: Offsets) -> Strength {
         let mut place = at;
         let mut chain = 0;
-        let mut fits = false;
+        let is_message = bytes.get(at + MAGIC_AT).is_some_and(|magic| *magic < 2);
+        let (mut fits, mut later_fits) = (false, false);
         while chain < LONG_CHAIN {
             let length = sound(bytes, place);
             let batch = bytes.get(place..place + length).and_then(|whole| Batch::new(whole, place as u64));
@@ -229,24 +261,45 @@ impl Resync {
             if !count_is_plausible(&batch) || self.check_crc(bytes, place, length).is_err() {
                 break;
             }
-            fits |= chain == 0 && offsets.fit(batch.header().base_offset);
+            let fit = offsets.fit(batch.header().base_offset);
+            fits |= fit && chain == 0;
+            later_fits |= fit;
             chain += 1;
             place += length;
         }
         match (chain, place == bytes.len() || sound(bytes, place) > 0) {
             (0, _) => Strength::None,
+            // The last message inside a wrapper that its codec stored as it was: the log goes on behind it.
+            _ if is_message && !fits && later_fits => Strength::None,
             (LONG_CHAIN.., _) if fits => Strength::Long,
-            (_, true) if fits && place == bytes.len() => Strength::Long,
+            (_, true) if fits && place == bytes.len() => Strength::ToTheEnd,
             (1, true) if !fits && place < bytes.len() => Strength::None,
             (_, true) => Strength::Chained,
-            (2.., false) => Strength::Chained,
-            (_, false) if fits => Strength::Alone,
+            (_, false) if fits => Strength::Loose,
             _ => Strength::None,
         }
     }
 
+    /// Where the good batches in a row that begin at a place end.
+    fn end_of_row(&mut self, bytes: &[u8], at: usize) -> usize {
+        let mut place = at;
+        for _ in 0..LONG_CHAIN {
+            match sound(bytes, place) {
+                0 => break,
+                length if self.check_crc(bytes, place, length).is_err() => break,
+                length => place += length,
+            }
+        }
+        place
+    }
+
     fn spend(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_sub(bytes as u64);
+    }
+
+    /// Whether a CRC over so many bytes may be computed at any place of the file.
+    fn can_check(&self, length: usize) -> bool {
+        length <= SMALL || !self.is_spent()
     }
 
     fn is_spent(&self) -> bool {
@@ -259,11 +312,13 @@ impl Resync {
 enum Strength {
     /// Not at all.
     None,
-    /// Its CRC and its offsets are right, but what follows is no batch.
-    Alone,
+    /// Its CRC and its offsets are right, and perhaps more such follow; but then comes what is no batch.
+    Loose,
     /// Its CRC is right, and another batch or the end follows.
     Chained,
-    /// So many sound batches follow, or all to the end, that it needs no more proof.
+    /// Its offsets are right, and all that follows is sound.
+    ToTheEnd,
+    /// So many sound batches follow that it needs no more proof.
     Long,
 }
 
@@ -292,6 +347,13 @@ fn follows(bytes: &[u8], earlier: usize, later: usize) -> bool {
         (Some(a), Some(b)) => a.position() + a.len() <= b.position() && a.header().last_offset < b.header().base_offset,
         _ => false,
     }
+}
+
+/// Whether a short batch stands at a place, by its CRC: so short that asking at every place does not take long.
+fn is_small_and_right(bytes: &[u8], at: usize) -> bool {
+    let length = sound(bytes, at);
+    let whole = bytes.get(at..at + length).filter(|_| (1..=SMALL).contains(&length));
+    whole.and_then(|whole| Batch::new(whole, at as u64)).is_some_and(|batch| batch.check_crc().is_ok())
 }
 
 /// Whether only the length field can be wrong with a head: then its CRC tells where it ends, and nothing else does,
@@ -339,7 +401,10 @@ impl<'a> OwnEnd<'a> {
         };
         // Whatever the magic was before it was damaged, it was most likely 2.
         let (from, stored, smallest, running) = match bytes.get(at + MAGIC_AT) {
-            Some(0 | 1) => (MAGIC_AT, read(at + 12), 26, Running::Ieee(crc32fast::Hasher::new())),
+            Some(magic @ (0 | 1)) => {
+                let smallest = PREFIX_LENGTH + legacy::smallest_size(*magic) as usize;
+                (MAGIC_AT, read(at + 12), smallest, Running::Ieee(crc32fast::Hasher::new()))
+            }
             _ => (CRC_FROM, read(at + 17), HEADER_LENGTH, Running::Castagnoli(0)),
         };
         OwnEnd { bytes, done: at + from, start: at + smallest, stored, running }

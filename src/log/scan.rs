@@ -3,7 +3,7 @@
 //! Must not know: files and folders. The scan keeps the order of the file; offsets that do not ascend are for others
 //! to judge.
 
-use super::batch::Batch;
+use super::batch::{Batch, MAGIC_AT, PREFIX_LENGTH};
 use super::frame::sound;
 use super::map::{Mapping, WINDOW, prefetch};
 use super::resync::{Decision, Offsets, Resync};
@@ -39,6 +39,23 @@ pub struct Hole {
     pub is_whole_batch: bool,
 }
 
+impl Hole {
+    /// The batch that the bytes are, with its length and magic put right; `segment` is all bytes of the file. None unless
+    /// [`Hole::is_whole_batch`].
+    pub fn mended(&self, segment: &[u8]) -> Option<Vec<u8>> {
+        let start = usize::try_from(self.position).ok()?;
+        let length = usize::try_from(self.length).ok().filter(|_| self.is_whole_batch)?;
+        let mut bytes = segment.get(start..start.checked_add(length)?)?.to_vec();
+        let says = i32::try_from(length.checked_sub(PREFIX_LENGTH)?).ok()?;
+        bytes.get_mut(8..PREFIX_LENGTH)?.copy_from_slice(&says.to_be_bytes());
+        let holds = |bytes: &[u8]| Batch::new(bytes, self.position).is_some_and(|batch| batch.check_crc().is_ok());
+        if !holds(&bytes) {
+            *bytes.get_mut(MAGIC_AT)? = 2;
+        }
+        holds(&bytes).then_some(bytes)
+    }
+}
+
 /// Walks a segment in file order. Who looks at the heads of batches only pays for these only.
 #[derive(Debug)]
 pub struct Spans<'a> {
@@ -55,11 +72,18 @@ pub struct Spans<'a> {
     mapping: Option<&'a Mapping>,
     base_offset: Option<i64>,
     /// Where the batch before stands.
-    previous: (usize, usize),
+    previous: Place,
+    /// Where the one before that stands.
+    before_previous: Place,
+    /// The last offset of the last batch whose CRC was seen to hold, and the batch before at that time.
+    believed: (Place, Option<i64>),
     /// The hole that was just met, on its way out.
     hole: Option<Hole>,
     resync: Resync,
 }
+
+/// From the first byte of a batch to the first behind it.
+type Place = (usize, usize);
 
 /// What stands where the scan is: in a form that fits into registers.
 enum Next {
@@ -88,6 +112,8 @@ impl<'a> Spans<'a> {
             mapping,
             base_offset: base,
             previous: (0, 0),
+            before_previous: (0, 0),
+            believed: ((0, 0), None),
             hole: None,
             resync: Resync::new(bytes.len()),
         };
@@ -109,7 +135,7 @@ impl<'a> Spans<'a> {
         let batch = Batch::new(self.bytes.get(position..end)?, position as u64)?;
         self.at = end;
         self.frame = next_frame;
-        self.previous = (position, end);
+        self.before_previous = std::mem::replace(&mut self.previous, (position, end));
         Some(Span::Batch(batch))
     }
 
@@ -165,10 +191,14 @@ impl<'a> Spans<'a> {
         }
     }
 
-    fn offsets(&self) -> Offsets {
-        let (start, end) = self.previous;
-        let batch = self.bytes.get(start..end).and_then(|bytes| Batch::new(bytes, start as u64));
-        Offsets { base: self.base_offset, previous: batch.map(|batch| batch.header().last_offset) }
+    /// What a damaged batch says of its offsets is not believed; that of the one before it is still better than none.
+    fn offsets(&mut self) -> Offsets {
+        if self.believed.0 != self.previous {
+            let mut places = [self.previous, self.before_previous].into_iter();
+            let seen = places.find_map(|place| last_offset(self.bytes, place));
+            self.believed = (self.previous, seen.or(self.believed.1));
+        }
+        Offsets { base: self.base_offset, previous: self.believed.1 }
     }
 
     fn is_cut_before(&self, end: usize) -> bool {
@@ -188,6 +218,12 @@ impl<'a> Spans<'a> {
         self.hole = Some(Hole { position, length: length as u64, fault, base_offset, is_whole_batch });
         Next::Hole
     }
+}
+
+/// The last offset of a batch whose CRC holds.
+fn last_offset(bytes: &[u8], (start, end): Place) -> Option<i64> {
+    let batch = Batch::new(bytes.get(start..end)?, start as u64)?;
+    batch.check_crc().ok().map(|()| batch.header().last_offset)
 }
 
 impl<'a> Iterator for Spans<'a> {
@@ -342,10 +378,15 @@ mod tests {
             let spans = tile(&bytes);
             assert_eq!((spans.len(), spans[3]), (ALL.len(), (starts[3], 111, "whole")), "{magic}");
         }
-        // Labelled as another magic, it is read as that.
-        bytes[starts[3] + 16] = 1;
-        let spans = tile(&bytes);
-        assert_eq!((spans.len(), spans[3]), (ALL.len(), (starts[3], 111, "bad batch")));
+        // Labelled as another magic, its CRC tells what it is.
+        for magic in [0, 1] {
+            bytes[starts[3] + 16] = magic;
+            let spans = tile(&bytes);
+            assert_eq!((spans.len(), spans[3]), (ALL.len(), (starts[3], 111, "whole")), "{magic}");
+            let hole = Spans::over(&bytes, 0, Some(0)).nth(3);
+            let Some(Span::Hole(hole)) = hole else { panic!("{hole:?}") };
+            assert_eq!(hole.mended(&bytes), Some(hex(ALL[3])));
+        }
     }
 
     #[test]

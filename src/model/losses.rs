@@ -10,6 +10,7 @@ use crate::log::{Batch, Control, Inflater, Record, Segment, Span};
 use crate::schema::{Key, KeyFields};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -99,8 +100,25 @@ pub struct LostKey {
     pub value: Kept,
     /// Offset of the first later record of the key that survives: then no state is lost.
     pub superseded_by: Option<i64>,
+    /// Offset of the ABORT that ended the transaction it was part of: then it never counted. Only told if no other record
+    /// of the key was lost.
+    pub aborted_by: Option<i64>,
+    /// What vouches for its bytes.
+    pub word: Word,
     /// The last record of the key before it: what a coordinator goes back to if nothing supersedes it.
     pub fallback: Option<Fallback>,
+}
+
+/// What vouches for the bytes of a lost record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Word {
+    /// They are as they were written.
+    #[default]
+    Sound,
+    /// They are put right by the one change that makes the CRC right.
+    Mended,
+    /// Nothing does: even the key may be another's.
+    Doubtful,
 }
 
 /// A survivor that waits for the end of its transaction.
@@ -118,8 +136,12 @@ pub struct Losses {
     keys: HashMap<Box<[u8]>, usize, FixedState>,
     lost: Vec<LostKey>,
     waiting: HashMap<i64, Vec<Waiting>, FixedState>,
+    /// Lost records that count only if their transaction is committed: producer, offset, place among the lost.
+    unended: BTreeSet<(i64, i64, usize)>,
     value_bytes: usize,
     beyond: u64,
+    /// Of what is taken up next.
+    word: Word,
     /// Room for a key.
     scratch: Vec<u8>,
 }
@@ -138,6 +160,11 @@ impl Losses {
     /// Records that were lost with keys that are not kept, because there are too many.
     pub fn beyond(&self) -> u64 {
         self.beyond
+    }
+
+    /// Says what vouches for the records that are taken up from now on.
+    pub fn vouched_by(&mut self, word: Word) {
+        self.word = word;
     }
 
     /// Takes up a lost record. Of a key, the one with the greatest offset is kept.
@@ -162,8 +189,19 @@ impl Losses {
             producer_id: record.producer_id,
             value,
             superseded_by: None,
+            aborted_by: None,
+            word: self.word,
             fallback: None,
         });
+        self.await_end(self.lost.len() - 1);
+    }
+
+    /// Remembers that it counts only if the transaction it was part of is committed.
+    fn await_end(&mut self, slot: usize) {
+        let Some(lost) = self.lost.get(slot) else { return };
+        if lost.producer_id != -1 && is_commit(&lost.key) {
+            self.unended.insert((lost.producer_id, lost.offset, slot));
+        }
     }
 
     fn lost_again(&mut self, slot: usize, record: &LostRecord<'_>) {
@@ -177,20 +215,22 @@ impl Losses {
             lost.offset = record.offset;
             lost.timestamp = record.timestamp;
             lost.producer_id = record.producer_id;
+            lost.word = self.word;
             std::mem::replace(&mut lost.value, value)
         };
+        self.await_end(slot);
         self.give_back(&unused);
     }
 
     /// Takes up every readable record of a batch that is lost; says how many, and how many cannot be read. Control
-    /// records have no key of this topic and are passed over.
+    /// records have no key of this topic and are passed over. Whether the batch is one of them, and how many records it
+    /// has, its damaged head cannot be asked.
     pub fn lost_batch(&mut self, segment: u32, batch: &Batch<'_>, inflater: &mut Inflater) -> (u64, u64) {
+        let mut room = Vec::new();
+        let batch = &with_a_count(batch, &mut room);
         let header = batch.header();
         let at = LostAt { segment, position: batch.position() };
         let (mut readable, mut unreadable) = (0, 0);
-        if header.control {
-            return (0, 0);
-        }
         let mut records = batch.records(inflater);
         for item in records.by_ref() {
             let (offset, timestamp, key, value) = match &item {
@@ -203,11 +243,15 @@ impl Losses {
                         bad.value.map(Some),
                     ),
                     None => {
-                        unreadable += 1;
+                        unreadable += u64::from(!header.control);
                         continue;
                     }
                 },
             };
+            // The bit that says so may be what is damaged.
+            if header.control && key.is_none_or(|key| Key::decode(key).is_err()) {
+                continue;
+            }
             readable += 1;
             let producer_id = header.producer_id;
             self.lost(&LostRecord { at, offset, timestamp, producer_id, key, value });
@@ -220,7 +264,7 @@ impl Losses {
     pub fn survivor(&mut self, producer_id: i64, record: &Record<'_>) {
         let Some(bytes) = record.key else { return };
         let Some(slot) = self.slot(bytes) else { return };
-        let waits = producer_id != -1 && matches!(bytes.first_chunk(), Some([0, 0 | 1]));
+        let waits = producer_id != -1 && is_commit(bytes);
         let value = self.keep(record.value);
         let (offset, timestamp) = (record.offset, record.timestamp);
         if waits {
@@ -289,10 +333,28 @@ impl Losses {
                 self.survivor(header.producer_id, &record);
                 continue;
             }
-            match Control::parse(&record) {
-                Ok(Control::Commit(_)) => self.end_transaction(header.producer_id, Ended::Committed),
-                Ok(Control::Abort(_)) => self.end_transaction(header.producer_id, Ended::Aborted),
-                _ => {}
+            let ended = match Control::parse(&record) {
+                Ok(Control::Commit(_)) => Ended::Committed,
+                Ok(Control::Abort(_)) => Ended::Aborted,
+                _ => continue,
+            };
+            self.end_transaction(header.producer_id, ended);
+            self.end_lost(header.producer_id, record.offset, ended);
+        }
+    }
+
+    /// What was lost of a producer's transaction counts or not, by the marker at an offset.
+    fn end_lost(&mut self, producer_id: i64, marker: i64, ended: Ended) {
+        let before = (producer_id, i64::MIN, 0)..(producer_id, marker, 0);
+        let of_it: Vec<_> = self.unended.range(before).copied().collect();
+        for key @ (_, offset, slot) in of_it {
+            self.unended.remove(&key);
+            if let Some(lost) = self.lost.get_mut(slot)
+                && ended == Ended::Aborted
+                && lost.records == 1
+                && lost.offset == offset
+            {
+                lost.aborted_by = Some(marker);
             }
         }
     }
@@ -335,6 +397,25 @@ pub enum Ended {
     Committed,
     /// They do not.
     Aborted,
+}
+
+/// A batch that counts no records is read as empty; but if its CRC is wrong, the count may be what is damaged. Any other
+/// count does not keep records from being read.
+fn with_a_count<'b>(batch: &Batch<'b>, room: &'b mut Vec<u8>) -> Batch<'b> {
+    let header = batch.header();
+    if header.magic < 2 || header.count != 0 || batch.body().is_empty() {
+        return *batch;
+    }
+    room.extend_from_slice(batch.bytes());
+    if let Some(count) = room.get_mut(57..61) {
+        count.copy_from_slice(&1i32.to_be_bytes());
+    }
+    Batch::new(room, batch.position()).unwrap_or(*batch)
+}
+
+/// Whether a key is that of a committed offset: types 0 and 1.
+fn is_commit(key: &[u8]) -> bool {
+    matches!(key.first_chunk(), Some([0, 0 | 1]))
 }
 
 /// What makes two keys one to a coordinator: their fields. Types 0 and 1 name the same thing; what follows the last

@@ -136,8 +136,8 @@ pub struct Replay<'f> {
     wanted: &'f dyn Fn(&[u8]) -> bool,
     /// The number of the present segment.
     segment: u32,
-    /// Whether the present batch's CRC is wrong.
-    damaged: bool,
+    /// What the present batch is, if it is damaged: its CRC is wrong.
+    damaged: Option<&'static str>,
     /// The producer whose records are applied: -1 for plain ones.
     producer_id: i64,
 }
@@ -145,7 +145,7 @@ pub struct Replay<'f> {
 impl<'f> Replay<'f> {
     /// Nothing yet.
     pub fn new(rules: Rules, extent: Extent, wanted: &'f dyn Fn(&[u8]) -> bool) -> Self {
-        Replay { state: State::default(), rules, extent, wanted, segment: 0, damaged: false, producer_id: -1 }
+        Replay { state: State::default(), rules, extent, wanted, segment: 0, damaged: None, producer_id: -1 }
     }
 
     /// Replays a segment, and keeps it. Ends with [`Step::Stop`] behind the last offset of the extent.
@@ -157,7 +157,8 @@ impl<'f> Replay<'f> {
         progress: &mut dyn FnMut(u64),
     ) -> io::Result<Step> {
         self.segment = self.state.values.next_segment();
-        let mut watched = Watched { replay: self, progress };
+        let max_inflated = inflater.limit();
+        let mut watched = Watched { replay: self, progress, max_inflated };
         let step = match helper {
             Helper::None => walk_segment(&segment, segment.spans(), inflater, &mut CheckNow, &mut watched)?,
             Helper::ChecksCrcs => {
@@ -203,8 +204,8 @@ impl<'f> Replay<'f> {
         if number > self.rules.known_types.greatest {
             return;
         }
-        if self.damaged {
-            return self.state.doubts.lost(key.group(), record.offset, "a batch whose CRC is wrong");
+        if let Some(why) = self.damaged {
+            return self.state.doubts.lost(key.group(), record.offset, why);
         }
         // A coordinator knows keys by their fields: what may follow them makes no other key.
         let bytes = record.key.unwrap_or_default();
@@ -266,7 +267,12 @@ impl<'f> Replay<'f> {
             .entry(self.producer_id)
             .or_insert_with(|| OpenTransaction { first_offset: header.base_offset, ..OpenTransaction::default() });
         open.producer_epoch = header.producer_epoch;
+        let marker_lost = open.marker_lost;
         if let Some(before) = open.commits.insert(key, slot) {
+            // What it said may have been committed by the marker that was lost.
+            if let Some(lost) = marker_lost.filter(|lost| before.log_offset < *lost) {
+                self.in_doubt_since(lost, key);
+            }
             return self.state.values.release(before.place);
         }
         self.state.offsets.hold(key.prefix);
@@ -347,6 +353,7 @@ impl<'f> Replay<'f> {
 
     fn in_doubt_since(&mut self, marker_lost: i64, key: OffsetKey) {
         if let Some((group, _)) = self.state.offsets.names(key.prefix) {
+            self.state.doubts.ends_lost.insert(group.to_vec(), marker_lost);
             self.state.doubts.lost(group, marker_lost, MARKER_LOST);
         }
     }
@@ -376,6 +383,31 @@ enum End {
 struct Watched<'w, 'f, 'p> {
     replay: &'w mut Replay<'f>,
     progress: &'p mut dyn FnMut(u64),
+    max_inflated: usize,
+}
+
+impl Watched<'_, '_, '_> {
+    /// A batch of which only the length or the magic is damaged is not replayed either, but what it holds is known.
+    fn whole_batch(&mut self, segment: &Segment, mended: &Batch<'_>) {
+        let mut inflater = Inflater::with_limit(self.max_inflated);
+        let replay = &mut *self.replay;
+        let header = mended.header();
+        replay.producer_id = header.producer_id;
+        replay.damaged = Some("a batch whose length or magic is damaged");
+        let mut records = mended.records(&mut inflater);
+        for record in records.by_ref() {
+            match record {
+                Ok(record) if record.offset < replay.extent.from || record.offset > replay.extent.last => {}
+                Ok(record) if header.control => replay.marker_lost(record.offset),
+                Ok(record) => replay.data(segment, mended, &record),
+                Err(bad) => replay.state.doubts.hole(&bad.fault.kind, header.last_offset),
+            }
+        }
+        if let Some(fault) = records.fault() {
+            replay.state.doubts.hole(&fault.kind, header.last_offset);
+        }
+        replay.state.doubts.damaged_batches += 1;
+    }
 }
 
 impl Visitor for Watched<'_, '_, '_> {
@@ -383,7 +415,13 @@ impl Visitor for Watched<'_, '_, '_> {
         Ok(Step::On)
     }
 
-    fn hole(&mut self, _: &Segment, hole: &Hole) -> io::Result<Step> {
+    fn hole(&mut self, segment: &Segment, hole: &Hole) -> io::Result<Step> {
+        if let Some(mended) = hole.mended(segment.bytes())
+            && let Some(batch) = Batch::new(&mended, hole.position)
+        {
+            self.whole_batch(segment, &batch);
+            return Ok(Step::On);
+        }
         let state = &mut self.replay.state;
         state.doubts.hole(&hole.fault, state.end_offset);
         Ok(Step::On)
@@ -400,7 +438,7 @@ impl Visitor for Watched<'_, '_, '_> {
             return Ok(Step::Over);
         }
         (self.progress)(batch.position());
-        replay.damaged = crc.is_some();
+        replay.damaged = crc.map(|_| "a batch whose CRC is wrong");
         replay.producer_id = header.producer_id;
         replay.state.load.bytes += batch.len();
         let last = header.last_offset.min(replay.extent.last);
@@ -421,7 +459,7 @@ impl Visitor for Watched<'_, '_, '_> {
         replay.state.first_offset.get_or_insert(record.offset);
         if !batch.header().control {
             replay.data(segment, batch, record);
-        } else if replay.damaged {
+        } else if replay.damaged.is_some() {
             replay.marker_lost(record.offset);
         } else {
             match Control::parse(record) {
@@ -448,7 +486,7 @@ impl Visitor for Watched<'_, '_, '_> {
         // Of this one all records were read.
         if let Some(fault) = body.filter(|fault| fault.kind != FaultKind::Lz4HeaderChecksum) {
             self.replay.state.doubts.hole(&fault.kind, batch.header().last_offset);
-        } else if self.replay.damaged {
+        } else if self.replay.damaged.is_some() {
             self.replay.state.doubts.damaged_batches += 1;
         }
         Ok(Step::On)

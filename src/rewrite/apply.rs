@@ -183,7 +183,7 @@ impl<'w> Writing<'w> {
             self.roll(end.max(0), SEGMENT_BYTES)?;
             self.close()?;
         }
-        let (bytes, kept) = self.epochs.file();
+        let (bytes, kept) = self.epochs.file(end.max(self.last.saturating_add(1)));
         self.to.file("leader-epoch-checkpoint", &bytes)?;
         self.done.kept_epochs = kept;
         Ok(self.done)

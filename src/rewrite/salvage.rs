@@ -4,20 +4,19 @@
 
 use super::apply::PartitionPlan;
 use super::guard::guard;
+use super::hanging::{Hanging, LostMarker};
 use super::interrupt::Interrupt;
+use super::look::believable_count;
 use super::order::order;
 use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames};
 use super::report::{Incident, Outcome};
-use super::survey::{Last, Surveyor, Wishes};
+use super::survey::{Last, Surveyor, Wishes, patched};
 use super::union::{Joined, Log, Take, Union};
-use crate::log::{Batch, Control, Inflater};
-use crate::model::losses::{Ended, Losses, LostAt, LostKey, LostRecord};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::log::{Batch, Inflater};
+use crate::model::losses::{Losses, LostAt, LostKey, LostRecord, Word};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
-
-/// Of a lost marker, so many keys that hang on it are named.
-const MOST_HANGING: usize = 10_000;
 
 /// A segment file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +40,17 @@ pub struct Wreck {
     pub replicas: Vec<Vec<FileIn>>,
     /// The first offset that counts, if the log dir names one.
     pub log_start: Option<i64>,
+    /// How far the log went, as files beside it tell.
+    pub reached: Option<Reached>,
+}
+
+/// A file that proves how far a log went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// The offset it proves the log to have ended at, or behind.
+    pub end: i64,
+    /// Its name.
+    pub file: String,
 }
 
 /// How to salvage.
@@ -54,26 +64,6 @@ pub struct Manner {
     pub max_inflated: usize,
 }
 
-/// An end of a transaction that is lost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LostMarker {
-    /// Where the marker stood.
-    pub incident: usize,
-    /// The producer it named.
-    pub producer_id: i64,
-    /// Its epoch.
-    pub producer_epoch: i16,
-    /// The marker's offset.
-    pub offset: i64,
-    /// Whether it was COMMIT, as far as its bytes tell.
-    pub was_commit: Option<bool>,
-    /// Keys whose commits wait for it, the first so many.
-    pub hanging: Vec<Vec<u8>>,
-    /// The producer's next marker, which ends their transaction in place of the lost one: its offset, and whether it is
-    /// COMMIT. None: the transaction stays open.
-    pub ended_by: Option<(i64, bool)>,
-}
-
 /// What joining another copy showed, and whose it is.
 #[derive(Debug)]
 pub struct JoinedFrom {
@@ -83,6 +73,8 @@ pub struct JoinedFrom {
     pub joined: Joined,
     /// Records that were left out again, because they would have come back from the dead.
     pub guarded: u64,
+    /// Damaged stretches of the copy itself.
+    pub damaged: u64,
 }
 
 /// A salvaged partition, on paper.
@@ -123,16 +115,20 @@ pub fn survey(
     };
     let mut log = read(&mut sources, &wreck.own, Role::Own, progress)?;
     log.log_start = wreck.log_start;
+    if let Some(reached) = &wreck.reached {
+        say_cut(&mut log, &sources, reached);
+    }
     let mut rolls: Vec<i64> = wreck.own.iter().filter_map(|file| file.base_offset).collect();
     rolls.sort_unstable();
     let mut joined = Vec::new();
     for (number, files) in wreck.replicas.iter().enumerate() {
         let role = Role::Replica(number as u32);
         let mut replica = read(&mut sources, files, role, &mut |_| {})?;
+        let damaged = damaged(&replica);
         let mut union = Union::new(&mut sources, manner.max_inflated, interrupt);
         let found = union.replica(&mut log, &mut replica)?;
         let guarded = guard(&mut log, &replica, role, &mut sources, manner.max_inflated, interrupt)?;
-        joined.push(JoinedFrom { role, joined: found, guarded });
+        joined.push(JoinedFrom { role, joined: found, guarded, damaged });
     }
     // The newest first: what replaced what stands in it. Each file is a log of its own, for they overlap.
     for file in wreck.leftovers.iter().rev() {
@@ -149,9 +145,44 @@ pub fn survey(
             Take::Everything => 0,
             _ => guard(&mut log, &leftover, Role::Leftover, &mut sources, manner.max_inflated, interrupt)?,
         };
-        joined.push(JoinedFrom { role: Role::Leftover, joined: found, guarded });
+        joined.push(JoinedFrom { role: Role::Leftover, joined: found, guarded, damaged: damaged(&leftover) });
     }
     Ok(Salvage { sources, log, joined, rolls, max_inflated: manner.max_inflated, ..Salvage::default() })
+}
+
+/// Says what is missing at a log's end, by the word of a file beside it.
+fn say_cut(log: &mut Log, sources: &Sources, reached: &Reached) {
+    let lost = |it: &&mut Incident| it.outcome == Outcome::Lost;
+    let lost_end = log.incidents.iter().filter(|it| it.outcome == Outcome::Lost).filter_map(|it| it.last).max();
+    let end = log.end.max(lost_end.map_or(0, |last| last.saturating_add(1)));
+    if reached.end <= end {
+        return;
+    }
+    // What was lost there may have been all of it.
+    if let Some(open) = log.incidents.iter_mut().filter(lost).find(|it| it.first.is_some() && it.last.is_none()) {
+        open.message.push_str(&format!("; by {} the log went on to offset {} at least", reached.file, reached.end - 1));
+        return;
+    }
+    let Some(source) = sources.all().len().checked_sub(1) else { return };
+    log.incidents.push(Incident {
+        source: source as SourceId,
+        position: sources.all().last().map_or(0, |source| source.len),
+        length: 0,
+        code: "log-cut",
+        message: format!("by {} the log went on to offset {} at least", reached.file, reached.end - 1),
+        first: Some(end),
+        last: Some(reached.end - 1),
+        epoch: None,
+        is_batches: false,
+        producer: None,
+        outcome: Outcome::Lost,
+        would_mend: None,
+        stands: None,
+    });
+}
+
+fn damaged(log: &Log) -> u64 {
+    log.incidents.iter().filter(|incident| incident.outcome.is_damage()).count() as u64
 }
 
 fn read_log(
@@ -195,7 +226,10 @@ impl Salvage {
     /// Whether there is anything to tell.
     pub fn is_damaged(&self) -> bool {
         self.log.incidents.iter().any(|incident| incident.outcome.is_damage())
-            || self.joined.iter().any(|it| it.joined.conflicts_in_all > 0 || it.joined.diverged.is_some())
+            || self
+                .joined
+                .iter()
+                .any(|it| it.joined.conflicts_in_all > 0 || it.joined.diverged.is_some() || !it.joined.added.is_empty())
     }
 
     /// Takes records out by their offsets; says of each what it was.
@@ -213,7 +247,7 @@ impl Salvage {
             let segment = self.sources.open(part.piece.source)?;
             for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
                 let mut single = part.clone();
-                let look = super::survey::look(&batch, &mut inflater);
+                let look = super::look::look(&batch, &mut inflater);
                 single.piece.from = batch.position();
                 single.piece.to = batch.position() + batch.len();
                 single.piece.batches = 1;
@@ -259,21 +293,29 @@ impl Salvage {
         let mut losses = Losses::new();
         let mut hanging = Hanging::default();
         self.collect(&mut losses, &mut hanging)?;
-        if !losses.is_empty() || !hanging.is_empty() {
-            let mut reader = Reader::new(self.max_inflated);
-            let mut inflater = Inflater::with_limit(self.max_inflated);
-            for part in &self.log.parts {
-                reader.piece(&mut self.sources, &part.piece, |batch| {
-                    interrupt.check()?;
-                    losses.survivors(batch, &mut inflater);
-                    hanging.batch(batch, &mut inflater);
-                    Ok(())
-                })?;
-            }
+        let mut inflater = Inflater::with_limit(self.max_inflated);
+        if !hanging.is_empty() {
+            self.each_batch(interrupt, |source, batch| hanging.batch(source, batch, &mut inflater))?;
         }
-        self.markers = hanging.finish();
+        self.markers = hanging.finish(&mut losses);
+        if !losses.is_empty() {
+            self.each_batch(interrupt, |_, batch| losses.survivors(batch, &mut inflater))?;
+        }
         self.lost_beyond = losses.beyond();
         self.lost = losses.finish();
+        Ok(())
+    }
+
+    /// Shows every batch of the new log, and which file it is from.
+    fn each_batch(&mut self, interrupt: &Interrupt, mut see: impl FnMut(SourceId, &Batch<'_>)) -> io::Result<()> {
+        let mut reader = Reader::new(self.max_inflated);
+        for part in &self.log.parts {
+            reader.piece(&mut self.sources, &part.piece, |batch| {
+                interrupt.check()?;
+                see(part.piece.source, batch);
+                Ok(())
+            })?;
+        }
         Ok(())
     }
 
@@ -300,6 +342,16 @@ impl Salvage {
                     }
                     continue;
                 }
+                // Damaged bytes may name a group that never was.
+                let mend = incident.would_mend.filter(|_| batch.check_crc().is_err());
+                let mended = mend.map(|change| patched(&batch, &change));
+                let mended = mended.as_deref().and_then(|bytes| Batch::new(bytes, batch.position()));
+                losses.vouched_by(match (&mended, batch.check_crc()) {
+                    (Some(_), _) => Word::Mended,
+                    (None, Ok(())) => Word::Sound,
+                    (None, Err(_)) => Word::Doubtful,
+                });
+                let batch = mended.unwrap_or(batch);
                 self.unreadable += lose(losses, incident, &batch, stays, &mut inflater);
             }
         }
@@ -356,7 +408,7 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
             Ok(record) if stays(record.offset) => {}
             Ok(record) => losses.lost(&LostRecord {
                 at,
-                offset: record.offset.saturating_add(shift),
+                offset: record.offset.wrapping_add(shift),
                 timestamp: record.timestamp,
                 producer_id,
                 key: record.key,
@@ -364,7 +416,7 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
             }),
             Err(bad) if bad.key.is_some() => losses.lost(&LostRecord {
                 at,
-                offset: bad.offset.unwrap_or(batch.header().last_offset).saturating_add(shift),
+                offset: bad.offset.unwrap_or(batch.header().last_offset).wrapping_add(shift),
                 timestamp: bad.timestamp.unwrap_or(-1),
                 producer_id,
                 key: bad.key,
@@ -373,108 +425,19 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
             Err(_) => unreadable += 1,
         }
     }
-    unreadable + i64::from(batch.header().count).saturating_sub(met).max(0) as u64
+    unreadable + believable_count(batch).saturating_sub(met).max(0) as u64
 }
 
 /// What to add to offsets of a batch that is lost: where its own cannot be right, they are taken to begin where they can.
 fn believable_shift(incident: &Incident, batch: &Batch<'_>) -> i64 {
     let header = batch.header();
-    match (incident.first, incident.last) {
-        (Some(first), last)
-            if incident.outcome == Outcome::Lost
-                && header.magic >= 2
-                && (header.base_offset < first || last.is_some_and(|last| header.base_offset > last)) =>
-        {
-            first.wrapping_sub(header.base_offset)
-        }
-        _ => 0,
-    }
-}
-
-/// Transactions whose end is lost, and what hangs on it.
-#[derive(Debug, Default)]
-struct Hanging {
-    markers: Vec<LostMarker>,
-    /// By producer, its lost markers that are not settled yet, by place in `markers`.
-    of_producer: HashMap<i64, Vec<usize>>,
-    /// By producer, keys of commits whose transaction has not ended.
-    waiting: HashMap<i64, Vec<(i64, Vec<u8>)>>,
-}
-
-impl Hanging {
-    fn is_empty(&self) -> bool {
-        self.markers.is_empty()
-    }
-
-    fn lost(&mut self, number: usize, incident: &Incident, batch: &Batch<'_>, inflater: &mut Inflater) {
-        let header = batch.header();
-        let was_commit = batch.records(inflater).by_ref().flatten().find_map(|record| match Control::parse(&record) {
-            Ok(Control::Commit(_)) => Some(true),
-            Ok(Control::Abort(_)) => Some(false),
-            _ => None,
-        });
-        self.of_producer.entry(header.producer_id).or_default().push(self.markers.len());
-        self.markers.push(LostMarker {
-            incident: number,
-            producer_id: header.producer_id,
-            producer_epoch: header.producer_epoch,
-            offset: incident.first.unwrap_or(header.base_offset),
-            was_commit,
-            hanging: Vec::new(),
-            ended_by: None,
-        });
-    }
-
-    /// Shows a batch of the new log.
-    fn batch(&mut self, batch: &Batch<'_>, inflater: &mut Inflater) {
-        let header = batch.header();
-        if !self.of_producer.contains_key(&header.producer_id) {
-            return;
-        }
-        self.pass(header.producer_id, header.base_offset);
-        if !header.control {
-            let waiting = self.waiting.entry(header.producer_id).or_default();
-            for record in batch.records(inflater).by_ref().flatten() {
-                if let Some(key) = record.key.filter(|_| header.transactional && waiting.len() < MOST_HANGING) {
-                    waiting.push((record.offset, key.to_vec()));
-                }
-            }
-            return;
-        }
-        let ended = batch.records(inflater).by_ref().flatten().find_map(|record| match Control::parse(&record) {
-            Ok(Control::Commit(_)) => Some(Ended::Committed),
-            Ok(Control::Abort(_)) => Some(Ended::Aborted),
-            _ => None,
-        });
-        let Some(ended) = ended else { return };
-        self.waiting.remove(&header.producer_id);
-        for place in self.of_producer.get(&header.producer_id).into_iter().flatten() {
-            if let Some(marker) = self.markers.get_mut(*place)
-                && !marker.hanging.is_empty()
-                && marker.ended_by.is_none()
-            {
-                marker.ended_by = Some((header.base_offset, ended == Ended::Committed));
-            }
-        }
-    }
-
-    /// What waits when the place of a lost marker is passed hangs on it.
-    fn pass(&mut self, producer_id: i64, offset: i64) {
-        let waiting = self.waiting.get(&producer_id);
-        for place in self.of_producer.get(&producer_id).into_iter().flatten() {
-            let Some(marker) = self.markers.get_mut(*place) else { continue };
-            if marker.offset < offset && marker.hanging.is_empty() && marker.ended_by.is_none() {
-                let before = waiting.into_iter().flatten().filter(|(at, _)| *at < marker.offset);
-                marker.hanging = before.map(|(_, key)| key.clone()).collect();
-                marker.hanging.sort();
-                marker.hanging.dedup();
-            }
-        }
-    }
-
-    fn finish(mut self) -> Vec<LostMarker> {
-        let producers: Vec<i64> = self.of_producer.keys().copied().collect();
-        producers.into_iter().for_each(|producer| self.pass(producer, i64::MAX));
-        self.markers
-    }
+    // Where no offset is free it stands behind what stands before it.
+    let place = incident.first.or(incident.stands.map(|behind| behind.saturating_sub(1)));
+    let Some(first) = place.filter(|_| incident.outcome == Outcome::Lost && header.magic >= 2) else { return 0 };
+    let fits = match incident.last {
+        Some(last) => (first..=last).contains(&header.base_offset),
+        // Nobody knows how far it went, for its own word is not believed.
+        None => header.base_offset == first,
+    };
+    if fits { 0 } else { first.wrapping_sub(header.base_offset) }
 }

@@ -1,6 +1,7 @@
 //! Real brokers, by the scripts of tests/broker/.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -158,4 +159,58 @@ fn loaded_line(line: &str) -> Option<(i32, u64, u64)> {
     let (records, bytes) = loaded.split_once(" records which total to ")?;
     let number = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
     Some((number(from)? as i32, number(records)?, number(bytes)?))
+}
+
+/// Which partitions of a log dir a fresh broker refuses, each with what it logged of the cause.
+pub fn refused(version: &str, log_dir: &Path, options: &[String]) -> BTreeMap<i32, String> {
+    let scratch = tempfile::tempdir().unwrap();
+    let lines = scratch.path().join("lines");
+    let mut command = script("loadback");
+    command.env("TMPDIR", scratch.path()).arg(version).arg(log_dir).arg(format!("lines={}", lines.display()));
+    let output = command.arg("ask=nothing").args(options).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    // 3: some partition was refused. Anything else, also a log that the broker cut, would make the answer worthless.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{command:?}: {}\n{said}", output.status);
+    let lines = std::fs::read_to_string(lines).unwrap();
+    let failed = |line: &str| {
+        let number = line.strip_prefix("loadback: __consumer_offsets-")?.strip_suffix(" failed to load")?;
+        Some((number.parse().ok()?, cause(&lines, number)))
+    };
+    assert!(!said.contains("never finished"), "{said}");
+    said.lines().filter_map(failed).collect()
+}
+
+/// The cause of a partition's failure: the innermost exception behind the first line that names the partition and fails.
+fn cause(lines: &str, partition: &str) -> String {
+    let name = format!("__consumer_offsets-{partition}");
+    let names = |line: &str| {
+        let fails = ["failed.", "Error loading", "Failed to load"].iter().any(|word| line.contains(word));
+        let behind = line.split_once(&name).map(|(_, behind)| behind);
+        fails && behind.is_some_and(|behind| !behind.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let mut lines = lines.lines().skip_while(|line| !names(line));
+    let first = lines.next().unwrap_or_default();
+    // Releases up to 4.1 say it in the line itself, around the record.
+    let in_line = first.split_once(" due to ").map_or("", |(_, cause)| cause);
+    let in_line = in_line.rsplit_once(" failed due to: ").map_or(in_line, |(_, cause)| cause);
+    // Later ones in the trace below, among whose lines those of another thread can be. The broker's own lines begin with
+    // the time.
+    let trace = lines.take_while(|line| !line.starts_with(|c: char| c.is_ascii_digit()));
+    let in_trace = trace.filter(|line| !line.starts_with('\t')).last().unwrap_or_default();
+    let cause = if in_line.is_empty() { in_trace } else { in_line };
+    cause.strip_prefix("Caused by: ").unwrap_or(cause).chars().take(160).collect()
+}
+
+/// Which partitions of a log dir the Scala coordinator of a release refuses, asked without a broker: see
+/// tests/broker/OldLoader.java.
+pub fn refused_by_old_loader(version: &str, log_dir: &Path) -> BTreeMap<i32, String> {
+    let classes = output(script("kafka").args(["classes", version, "OldLoader"]));
+    let mut command = script("kafka");
+    command.env("KAFKA_CLASSPATH", String::from_utf8(classes).unwrap().trim());
+    let said = String::from_utf8(output(command.args(["run", version, "OldLoader"]).arg(log_dir))).unwrap();
+    let failed = |line: &str| {
+        let (number, why) = line.split_once(" fails: ")?;
+        Some((number.parse().ok()?, why.to_owned()))
+    };
+    said.lines().filter_map(failed).collect()
 }

@@ -51,7 +51,7 @@ impl Row {
     pub(super) fn order(&mut self, header: &Header) -> Order {
         let Some(last) = self.last else { return Order::Ascends };
         // The head of a wrapper of magic 0 or 1 names its last offset only.
-        if header.base_offset == last.last_offset + 1 {
+        if header.base_offset.checked_sub(1) == Some(last.last_offset) {
             return Order::Ascends;
         }
         self.order_apart(header.base_offset, header.magic, last)
@@ -62,12 +62,15 @@ impl Row {
         if base_offset > last.last_offset {
             if magic >= 2 {
                 self.gaps += 1;
-                self.missing = self.missing.saturating_add((base_offset - last.last_offset - 1) as u64);
+                let missing = base_offset.saturating_sub(last.last_offset).saturating_sub(1);
+                self.missing = self.missing.saturating_add(missing as u64);
             }
             return Order::Ascends;
         }
         match self.before {
             Some(before) if base_offset > before.last_offset => Order::BeforeWasOutlier,
+            // Nothing stands before it to tell; but all that follows would be blamed for one wrong offset.
+            None if base_offset < last.base_offset => Order::BeforeWasOutlier,
             _ => Order::GoesBack,
         }
     }
@@ -77,8 +80,8 @@ impl Row {
     pub(super) fn epoch_order(&self, header: &Header) -> Order {
         match self.last {
             Some(last) if header.partition_leader_epoch < last.epoch => match self.before {
-                Some(before) if header.partition_leader_epoch >= before.epoch => Order::BeforeWasOutlier,
-                _ => Order::GoesBack,
+                Some(before) if header.partition_leader_epoch < before.epoch => Order::GoesBack,
+                _ => Order::BeforeWasOutlier,
             },
             _ => Order::Ascends,
         }

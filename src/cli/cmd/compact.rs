@@ -33,7 +33,7 @@ pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
     let interrupt = interrupt()?;
     let out = match &args.out {
         Some(path) if !args.dry_run => {
-            refuse_inside(path, partitions.iter())?;
+            refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
             OutDir::left_behind(path).iter().for_each(|path| {
                 context.note(&format!("{}: left by a run that was killed; it can be removed", path.display()));
             });

@@ -2,7 +2,7 @@
 //!
 //! Must not know: other groups, and how a value is read.
 
-use super::coordinator::{Line, OldRules};
+use super::coordinator::{Instances, OddSubscriptions};
 use super::read::odd_subscription;
 use super::reason::Reason;
 use crate::schema::classic::{GroupMetadataValue, MemberMetadata};
@@ -13,23 +13,23 @@ pub(super) fn is_simple(group: &GroupMetadataValue<'_>) -> bool {
     group.protocol_type.0.is_empty() && group.members.is_empty()
 }
 
-/// As the Scala loaders.
-pub(super) fn judge_old(rules: OldRules, group: &GroupMetadataValue<'_>) -> Result<(), Reason> {
-    if rules.checks_instances {
-        instances(&group.members)?;
+/// Whether the members of a group go together, and (where a release reads them) their subscriptions.
+pub(super) fn judge(
+    group: &GroupMetadataValue<'_>,
+    instances: Instances,
+    odd_subscriptions: OddSubscriptions,
+) -> Result<(), Reason> {
+    if instances == Instances::Once {
+        instances_once(&group.members)?;
     }
     common_protocol(&group.members)?;
-    if rules.reads_subscriptions { subscriptions(group) } else { Ok(()) }
+    match odd_subscriptions {
+        OddSubscriptions::Refused => subscriptions(group),
+        OddSubscriptions::Forgiven => Ok(()),
+    }
 }
 
-/// As the new coordinators.
-pub(super) fn judge_new(line: Line, group: &GroupMetadataValue<'_>) -> Result<(), Reason> {
-    instances(&group.members)?;
-    common_protocol(&group.members)?;
-    if line.refuses_odd_subscriptions() { subscriptions(group) } else { Ok(()) }
-}
-
-fn instances(members: &[MemberMetadata<'_>]) -> Result<(), Reason> {
+fn instances_once(members: &[MemberMetadata<'_>]) -> Result<(), Reason> {
     let mut seen = HashSet::new();
     let twice = members.iter().filter_map(|it| it.group_instance_id).any(|id| !seen.insert(id));
     if twice { Err(Reason::InstanceTwice) } else { Ok(()) }

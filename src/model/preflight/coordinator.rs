@@ -19,10 +19,8 @@ pub struct Coordinator {
 }
 
 /// What tells the releases apart that are asked for by `all`: each differs from the one before.
-const ALL: &[&str] = &[
-    "2.0", "2.2", "2.8", "3.4.0", "3.4", "3.8", "3.9", "3.9-new", "4.0.0", "4.0", "4.1.0", "4.1", "4.2.0", "4.2",
-    "4.3", "4.4",
-];
+const ALL: &[&str] =
+    &["2.8", "3.4.0", "3.4", "3.8", "3.9", "3.9-new", "4.0.0", "4.0", "4.1.0", "4.1", "4.2.0", "4.2", "4.3", "4.4"];
 
 impl Coordinator {
     /// Those that differ, oldest first, and the ones beside them that real brokers were asked about.
@@ -59,7 +57,7 @@ impl FromStr for Coordinator {
     fn from_str(text: &str) -> Result<Self, String> {
         let unknown = || {
             format!(
-                "the rules of '{text}' are not known. Known are 2.0 to 3.9, 3.9-new (the new coordinator of 3.9) and 4.0 \
+                "the rules of '{text}' are not known. Known are 2.8 to 3.9, 3.9-new (the new coordinator of 3.9) and 4.0 \
                  to 4.4; a patch can be named too, as in 4.1.0, else the latest one counts"
             )
         };
@@ -71,7 +69,7 @@ impl FromStr for Coordinator {
             _ => return Err(unknown()),
         };
         let known = match (major, minor) {
-            (2, 0..=8) | (3, 0..=8) => !new_in_3,
+            (2, 8) | (3, 0..=8) => !new_in_3,
             (3, 9) => true,
             (4, 0..=4) => !new_in_3,
             _ => false,
@@ -108,6 +106,24 @@ pub(super) enum UnknownTypes {
     Skipped,
 }
 
+/// What a classic member's subscription does to a load whose reader finds it odd, other than too short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OddSubscriptions {
+    /// It ends it.
+    Refused,
+    /// The group's topics stay unknown, as with one that is too short.
+    Forgiven,
+}
+
+/// How often an instance id may stand in a classic group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instances {
+    /// As often as it likes: the last member has it.
+    Any,
+    /// Once, or the load ends.
+    Once,
+}
+
 /// What sets the Scala loaders apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OldRules {
@@ -117,32 +133,20 @@ pub(super) struct OldRules {
     pub offset_versions: i16,
     /// The greatest version of a classic group that it reads.
     pub group_versions: i16,
-    /// Whether two members with one instance id end it.
-    pub checks_instances: bool,
-    /// Whether it reads the members' subscriptions.
-    pub reads_subscriptions: bool,
+    /// See there.
+    pub instances: Instances,
 }
 
 impl OldRules {
-    /// Of a release and its patch, up to 3.9.
+    /// Of a release and its patch, from 2.8 to 3.9.
     fn of(release: (u16, u16, u16)) -> Self {
         // KIP-915 came with 3.5.0 and 3.4.1.
         let patched = release >= (3, 4, 1);
         OldRules {
             unknown_types: if patched { UnknownTypes::Skipped } else { UnknownTypes::Refused },
-            offset_versions: match release {
-                _ if patched => 4,
-                (2, 0, _) => 1,
-                _ => 3,
-            },
-            group_versions: match release {
-                _ if patched => 4,
-                (2, 0, _) => 1,
-                (2, 1 | 2, _) => 2,
-                _ => 3,
-            },
-            checks_instances: release >= (2, 3, 0),
-            reads_subscriptions: release >= (2, 4, 0),
+            offset_versions: if patched { 4 } else { 3 },
+            group_versions: if patched { 4 } else { 3 },
+            instances: if release >= (3, 0, 0) { Instances::Once } else { Instances::Any },
         }
     }
 }
@@ -211,6 +215,11 @@ impl Line {
         !matches!(self, Line::V39 | Line::V40 | Line::V41)
     }
 
+    /// Whether it asks that a streams task is run by one process.
+    pub fn asks_who_runs(self) -> bool {
+        self == Line::V41
+    }
+
     /// Whether it checks the topics of type 4 (and 9), which later releases only read.
     pub fn checks_topics(self) -> bool {
         self < Line::V41
@@ -231,9 +240,9 @@ impl Line {
         matches!(self, Line::V42 | Line::V421)
     }
 
-    /// Whether a subscription that its reader finds odd, other than too short, ends it.
-    pub fn refuses_odd_subscriptions(self) -> bool {
-        self < Line::V44
+    /// See there.
+    pub fn odd_subscriptions(self) -> OddSubscriptions {
+        if self < Line::V44 { OddSubscriptions::Refused } else { OddSubscriptions::Forgiven }
     }
 
     /// Whether an OffsetFetch of version 1 gets no error from a partition that it did not load.

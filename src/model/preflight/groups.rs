@@ -5,10 +5,12 @@
 use super::coordinator::Line;
 use super::read::Body;
 use super::reason::{GroupKind, Reason};
+use super::tasks::{Processes, Task};
 use crate::schema::RecordType;
 use crate::schema::wire::Uuid;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
+use std::cell::Cell;
 
 /// A group, or its place where there is none.
 #[derive(Debug, Default)]
@@ -46,6 +48,8 @@ pub(super) struct Modern {
     targets: HashSet<Box<[u8]>, FixedState>,
     /// At which epoch a partition is owned (consumer groups).
     owned: HashMap<(Uuid, i32), i32, FixedState>,
+    /// Who runs a task (streams groups, where somebody asks).
+    processes: Processes,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +57,8 @@ struct Member {
     epoch: i32,
     assigned: Vec<(Uuid, i32)>,
     pending: Vec<(Uuid, i32)>,
+    tasks: Vec<Task>,
+    process: Option<Box<[u8]>>,
 }
 
 /// What a record of a modern group is about.
@@ -100,12 +106,22 @@ pub(super) fn apply(line: Line, slot: &mut Slot, change: Change<'_>, refuse: &mu
         return refuse(Reason::TypeNotReplayed(change.record_type.number()));
     }
     let tombstone = *change.body == Body::Tombstone;
-    let Some(group) = group(line, slot, (kind, part), tombstone, refuse) else { return };
-    if part == Part::Group && tombstone {
-        group.delete(refuse);
-        *slot = Slot::Absent;
-    } else {
-        group.apply(line, part, change, refuse);
+    let sound = Cell::new(true);
+    let mut refuse = |reason| {
+        sound.set(false);
+        refuse(reason);
+    };
+    let Some(group) = group(line, slot, (kind, part), tombstone, &mut refuse) else { return };
+    match change.body {
+        Body::Tombstone if part == Part::Group => {
+            group.delete(&mut refuse);
+            *slot = Slot::Absent;
+        }
+        // One reason a record.
+        Body::Odd(_) if !sound.get() => {}
+        Body::Odd(_) if part == Part::Current && group.lacks(line, change.member) => refuse(Reason::NoMember),
+        Body::Odd(reason) => refuse(reason.clone()),
+        _ => group.apply(line, part, change, &mut refuse),
     }
 }
 
@@ -202,6 +218,7 @@ impl Modern {
             members: HashMap::default(),
             targets: HashSet::default(),
             owned: HashMap::default(),
+            processes: Processes::default(),
         }
     }
 
@@ -231,12 +248,20 @@ impl Modern {
             (Part::Member, Body::Tombstone) => self.remove_member(line, member, refuse),
             (Part::Member, _) => {
                 // Its assignment is as it was, but it gives it up and takes it again.
-                let as_it_was = self.members.remove(member).unwrap_or_default();
-                self.release(&as_it_was);
-                self.take(line, member, as_it_was, refuse);
+                let mut again = self.members.remove(member).unwrap_or_default();
+                self.release(&again, refuse);
+                if let Body::Process(process) = body {
+                    again.process = Some(process.clone());
+                }
+                self.take(line, member, again, refuse);
             }
             (Part::Current, body) => self.current(line, member, body, refuse),
         }
+    }
+
+    /// Whether a member would have to be there, and is not.
+    fn lacks(&self, line: Line, id: &[u8]) -> bool {
+        !forgives(line, self.kind) && !self.members.contains_key(id)
     }
 
     fn remove_member(&mut self, line: Line, id: &[u8], refuse: &mut impl FnMut(Reason)) {
@@ -251,22 +276,29 @@ impl Modern {
         } else if self.targets.contains(id) {
             refuse(Reason::TargetLeft);
         }
-        self.release(&member);
+        self.release(&member, refuse);
     }
 
     fn current(&mut self, line: Line, id: &[u8], body: &Body, refuse: &mut impl FnMut(Reason)) {
         let before = self.members.remove(id);
         match &before {
-            Some(before) => self.release(before),
+            Some(before) => self.release(before, refuse),
             None if forgives(line, self.kind) => {}
             None => refuse(Reason::NoMember),
         }
+        if before.is_none() && *body == Body::Tombstone {
+            return;
+        }
+        let process = before.and_then(|before| before.process);
         let after = match body {
-            Body::Current { epoch, assigned, pending } => {
-                Member { epoch: *epoch, assigned: assigned.clone(), pending: pending.clone() }
-            }
-            _ if before.is_none() => return,
-            _ => Member { epoch: -1, ..Member::default() },
+            Body::Current { epoch, assigned, pending, tasks } => Member {
+                epoch: *epoch,
+                assigned: assigned.clone(),
+                pending: pending.clone(),
+                tasks: tasks.clone(),
+                process,
+            },
+            _ => Member { epoch: -1, process, ..Member::default() },
         };
         self.take(line, id, after, refuse);
     }
@@ -279,15 +311,21 @@ impl Modern {
             let Some(owned_at) = taken.filter(|at| !line.takes_at_greater_epoch() || *at >= epoch) else { continue };
             refuse(Reason::OwnedTwice { topic: topic.0, partition, epoch, owned_at });
         }
+        if self.processes.take(member.process.as_deref(), &member.tasks).is_err() {
+            refuse(Reason::TaskOwner);
+        }
         self.members.insert(id.into(), member);
     }
 
     /// A partition that another has taken meanwhile stays with it.
-    fn release(&mut self, member: &Member) {
+    fn release(&mut self, member: &Member, refuse: &mut impl FnMut(Reason)) {
         for key in member.assigned.iter().chain(&member.pending) {
             if self.owned.get(key) == Some(&member.epoch) {
                 self.owned.remove(key);
             }
+        }
+        if self.processes.release(member.process.as_deref(), &member.tasks).is_err() {
+            refuse(Reason::TaskOwner);
         }
     }
 }

@@ -12,6 +12,7 @@ mod coordinator;
 mod groups;
 mod read;
 mod reason;
+mod tasks;
 mod watch;
 
 pub use coordinator::Coordinator;

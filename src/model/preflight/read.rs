@@ -3,8 +3,9 @@
 //! Must not know: what a record does to a group.
 
 use super::classic;
-use super::coordinator::{Line, OldRules};
+use super::coordinator::{Instances, Line, OddSubscriptions, OldRules};
 use super::reason::Reason;
+use super::tasks::{Role, Task};
 use crate::bytes::Cursor;
 use crate::fault::Fault;
 use crate::schema::classic::GroupMetadataValue;
@@ -14,7 +15,7 @@ use crate::schema::share::*;
 use crate::schema::streams::*;
 use crate::schema::wire::Uuid;
 use crate::schema::{Message, RecordType, check_as_broker, decode_as_broker};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::Hash;
 
 /// What a value says, as far as the rules go.
@@ -39,7 +40,13 @@ pub(super) enum Body {
         assigned: Vec<(Uuid, i32)>,
         /// What it gives up (type 8 only).
         pending: Vec<(Uuid, i32)>,
+        /// What it runs or stops running (type 22 only, and only where somebody asks).
+        tasks: Vec<Task>,
     },
+    /// The process of a streams member, only where somebody asks.
+    Process(Box<[u8]>),
+    /// It was read, but it cannot be applied, whatever the group is.
+    Odd(Reason),
 }
 
 /// The first two bytes: the type in a key, the version in a value.
@@ -61,12 +68,19 @@ pub(super) fn read_old(rules: OldRules, record_type: RecordType, value: &[u8]) -
         return Ok(Body::Present);
     }
     let group = decode_as_broker::<GroupMetadataValue<'_>>(fields, version, 0).map_err(fault)?;
-    classic::judge_old(rules, &group)?;
+    classic::judge(&group, rules.instances, OddSubscriptions::Refused)?;
     Ok(Body::Classic { simple: classic::is_simple(&group) })
 }
 
-/// Reads a value as a new coordinator does.
+/// Reads a value as a new coordinator does. What stands twice and the like shows only when it is applied.
 pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Result<Body, Reason> {
+    match read_fields(line, record_type, value) {
+        Err(odd @ (Reason::Twice(_) | Reason::BadTopic | Reason::EpochCount { .. })) => Ok(Body::Odd(odd)),
+        read => read,
+    }
+}
+
+fn read_fields(line: Line, record_type: RecordType, value: &[u8]) -> Result<Body, Reason> {
     let (version, fields) = number(value).ok_or(Reason::ValueTooShort)?;
     let value = Value { line, record_type, version, whole: value, fields };
     use RecordType as T;
@@ -76,34 +90,29 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
         }
         T::LegacyOffsetCommit | T::OffsetCommit => value.present::<OffsetCommitValue<'_>>(),
         T::GroupMetadata => {
-            let group: GroupMetadataValue<'_> = value.decode(|it: &GroupMetadataValue<'_>| !it.members.is_empty())?;
-            classic::judge_new(line, &group)?;
+            let group: GroupMetadataValue<'_> = value.decode()?;
+            classic::judge(&group, Instances::Once, line.odd_subscriptions())?;
             Ok(Body::Classic { simple: classic::is_simple(&group) })
         }
         T::ConsumerGroupMetadata => value.present::<ConsumerGroupMetadataValue<'_>>(),
         T::ConsumerGroupPartitionMetadata => {
-            value.topics(value.decode(|it: &ConsumerGroupPartitionMetadataValue<'_>| !it.topics.is_empty())?.topics)
+            value.topics(value.decode::<ConsumerGroupPartitionMetadataValue<'_>>()?.topics)
         }
-        T::ShareGroupPartitionMetadata => {
-            value.topics(value.decode(|_: &ShareGroupPartitionMetadataValue<'_>| false)?.topics)
-        }
-        T::ConsumerGroupMemberMetadata => {
-            let nested = |it: &ConsumerGroupMemberMetadataValue<'_>| it.classic_member_metadata.is_some();
-            value.decode(nested).map(|_| Body::Present)
-        }
+        T::ShareGroupPartitionMetadata => value.topics(value.decode::<ShareGroupPartitionMetadataValue<'_>>()?.topics),
+        T::ConsumerGroupMemberMetadata => value.present::<ConsumerGroupMemberMetadataValue<'_>>(),
         T::ConsumerGroupTargetAssignmentMetadata => value.target::<ConsumerGroupTargetAssignmentMetadataValue<'_>>(),
         T::ShareGroupTargetAssignmentMetadata => value.target::<ShareGroupTargetAssignmentMetadataValue<'_>>(),
         T::StreamsGroupTargetAssignmentMetadata => value.target::<StreamsGroupTargetAssignmentMetadataValue<'_>>(),
         T::ConsumerGroupTargetAssignmentMember => {
-            let nested = |it: &ConsumerGroupTargetAssignmentMemberValue<'_>| !it.topic_partitions.is_empty();
-            once(TOPIC, value.decode(nested)?.topic_partitions.iter().map(|it| it.topic_id))
+            let target: ConsumerGroupTargetAssignmentMemberValue<'_> = value.decode()?;
+            once(TOPIC, target.topic_partitions.iter().map(|it| it.topic_id))
         }
         T::ShareGroupTargetAssignmentMember => {
-            let target: ShareGroupTargetAssignmentMemberValue<'_> = value.decode(|_| false)?;
+            let target: ShareGroupTargetAssignmentMemberValue<'_> = value.decode()?;
             once(TOPIC, target.topic_partitions.iter().map(|it| it.topic_id))
         }
         T::StreamsGroupTargetAssignmentMember => {
-            let target: StreamsGroupTargetAssignmentMemberValue<'_> = value.decode(|_| false)?;
+            let target: StreamsGroupTargetAssignmentMemberValue<'_> = value.decode()?;
             for tasks in [&target.active_tasks, &target.standby_tasks, &target.warmup_tasks] {
                 once(SUBTOPOLOGY, tasks.iter().map(|it| it.subtopology_id))?;
             }
@@ -111,9 +120,14 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
         }
         T::ConsumerGroupCurrentMemberAssignment => value.consumer_assignment(),
         T::ShareGroupCurrentMemberAssignment => {
-            let current: ShareGroupCurrentMemberAssignmentValue<'_> = value.decode(|_| false)?;
+            let current: ShareGroupCurrentMemberAssignmentValue<'_> = value.decode()?;
             once(TOPIC, current.assigned_partitions.iter().map(|it| it.topic_id))?;
-            Ok(Body::Current { epoch: current.member_epoch, assigned: Vec::new(), pending: Vec::new() })
+            Ok(Body::Current {
+                epoch: current.member_epoch,
+                assigned: Vec::new(),
+                pending: Vec::new(),
+                tasks: Vec::new(),
+            })
         }
         T::StreamsGroupCurrentMemberAssignment => value.streams_assignment(),
         T::ConsumerGroupRegularExpression => value.present::<ConsumerGroupRegularExpressionValue<'_>>(),
@@ -126,20 +140,21 @@ pub(super) fn read_new(line: Line, record_type: RecordType, value: &[u8]) -> Res
             value.present::<crate::schema::preview::ShareGroupStatePartitionMetadataValue40<'_>>()
         }
         T::ShareGroupStatePartitionMetadata => {
-            let state: ShareGroupStatePartitionMetadataValue<'_> = value.decode(|_| false)?;
+            let state: ShareGroupStatePartitionMetadataValue<'_> = value.decode()?;
             once(TOPIC, state.initializing_topics.iter().map(|it| it.topic_id))?;
             once(TOPIC, state.initialized_topics.iter().map(|it| it.topic_id))
         }
         T::StreamsGroupMetadata => {
-            let group: StreamsGroupMetadataValue<'_> = value.decode(|_| false)?;
+            let group: StreamsGroupMetadataValue<'_> = value.decode()?;
             once("a setting", group.last_assignment_configs.iter().flatten().map(|it| it.key))
         }
         T::StreamsGroupMemberMetadata => {
-            let member: StreamsGroupMemberMetadataValue<'_> = value.decode(|_| false)?;
-            once("a client tag", member.client_tags.iter().map(|it| it.key))
+            let member: StreamsGroupMemberMetadataValue<'_> = value.decode()?;
+            once("a client tag", member.client_tags.iter().map(|it| it.key))?;
+            Ok(if line.asks_who_runs() { Body::Process(member.process_id.0.into()) } else { Body::Present })
         }
         T::StreamsGroupTopology => {
-            let topology: StreamsGroupTopologyValue<'_> = value.decode(|_| false)?;
+            let topology: StreamsGroupTopologyValue<'_> = value.decode()?;
             once(SUBTOPOLOGY, topology.subtopologies.iter().map(|it| it.subtopology_id))
         }
         // No release that is known here reads them.
@@ -173,16 +188,10 @@ impl<'v> Value<'v> {
         self.present::<M>().map(|_| Body::TargetEpoch)
     }
 
-    /// Reads it. `nested` says whether a struct within it was read: where versions are not checked, structs refuse
-    /// those that they do not know.
-    fn decode<M: Message<'v>>(self, nested: impl Fn(&M) -> bool) -> Result<M, Reason> {
+    fn decode<M: Message<'v>>(self) -> Result<M, Reason> {
         let version = self.version_for::<M>()?;
-        let message = decode_as_broker::<M>(self.fields, version, self.line.known_tags(self.record_type.number()))
-            .map_err(|fault| self.unreadable(fault))?;
-        if self.version > M::LAST && nested(&message) {
-            return Err(Reason::UnknownVersion { version: self.version, greatest: M::LAST });
-        }
-        Ok(message)
+        decode_as_broker::<M>(self.fields, version, self.line.known_tags(self.record_type.number()))
+            .map_err(|fault| self.unreadable(fault))
     }
 
     /// The version to read it as.
@@ -209,14 +218,12 @@ impl<'v> Value<'v> {
     }
 
     fn consumer_assignment(self) -> Result<Body, Reason> {
-        let nested = |it: &ConsumerGroupCurrentMemberAssignmentValue<'_>| {
-            !it.assigned_partitions.is_empty() || !it.partitions_pending_revocation.is_empty()
-        };
-        let current: ConsumerGroupCurrentMemberAssignmentValue<'_> = self.decode(nested)?;
+        let current: ConsumerGroupCurrentMemberAssignmentValue<'_> = self.decode()?;
         Ok(Body::Current {
             epoch: current.member_epoch,
             assigned: self.partitions(&current.assigned_partitions)?,
             pending: self.partitions(&current.partitions_pending_revocation)?,
+            tasks: Vec::new(),
         })
     }
 
@@ -235,24 +242,36 @@ impl<'v> Value<'v> {
     }
 
     fn streams_assignment(self) -> Result<Body, Reason> {
-        let current: StreamsGroupCurrentMemberAssignmentValue<'_> = self.decode(|_| false)?;
-        let active = [&current.active_tasks, &current.active_tasks_pending_revocation];
-        let others = [
-            &current.standby_tasks,
-            &current.warmup_tasks,
-            &current.standby_tasks_pending_revocation,
-            &current.warmup_tasks_pending_revocation,
+        let current: StreamsGroupCurrentMemberAssignmentValue<'_> = self.decode()?;
+        let lists = [
+            (Role::Active, &current.active_tasks),
+            (Role::Standby, &current.standby_tasks),
+            (Role::Warmup, &current.warmup_tasks),
+            (Role::Active, &current.active_tasks_pending_revocation),
+            (Role::Standby, &current.standby_tasks_pending_revocation),
+            (Role::Warmup, &current.warmup_tasks_pending_revocation),
         ];
-        if self.line.refuses_tasks_twice() {
-            for tasks in active.into_iter().chain(others) {
-                once(SUBTOPOLOGY, tasks.iter().map(|it| it.subtopology_id))?;
+        let mut all = Vec::new();
+        for (role, list) in lists {
+            if self.line.refuses_tasks_twice() {
+                once(SUBTOPOLOGY, list.iter().map(|it| it.subtopology_id))?;
+            }
+            if role == Role::Active && self.line.counts_task_epochs() {
+                list.iter().try_for_each(counted)?;
+            }
+            if self.line.asks_who_runs() {
+                all.extend(list.iter().flat_map(|ids| tasks(role, ids)));
             }
         }
-        if self.line.counts_task_epochs() {
-            active.into_iter().flatten().try_for_each(counted)?;
-        }
-        Ok(Body::Current { epoch: current.member_epoch, assigned: Vec::new(), pending: Vec::new() })
+        Ok(Body::Current { epoch: current.member_epoch, assigned: Vec::new(), pending: Vec::new(), tasks: all })
     }
+}
+
+/// Each task once.
+fn tasks<'t>(role: Role, ids: &'t CurrentTaskIds<'_>) -> impl Iterator<Item = Task> + 't {
+    let partitions: BTreeSet<_> = ids.partitions.iter().copied().collect();
+    let task = move |partition| Task { role, subtopology: ids.subtopology_id.0.into(), partition };
+    partitions.into_iter().map(task)
 }
 
 /// Checks that there are no assignment epochs, or as many as partitions.
@@ -280,14 +299,12 @@ fn unreadable(record_type: RecordType, value: &[u8], fault: Fault) -> Reason {
     Reason::Value { fault: fault.kind.at(fault.at + 2), whose }
 }
 
-/// Whether a subscription stops a reader of [`Line::refuses_odd_subscriptions`]: of the prefix that version 0 has, what
+/// Whether a subscription stops a reader of [`OddSubscriptions::Refused`]: of the prefix that version 0 has, what
 /// is too short is forgiven, and a length that makes no sense is not.
 pub(super) fn odd_subscription(subscription: &[u8]) -> Option<Fault> {
     let mut cursor = Cursor::new(subscription);
-    // A version below 0 is forgiven, too.
-    if cursor.i16().ok()? < 0 {
-        return None;
-    }
+    // The version, whatever it is.
+    cursor.i16().ok()?;
     let at = |cursor: &Cursor<'_>, n: i64| Some(cursor.fault(crate::fault::FaultKind::BadLength(n)));
     let topics = cursor.i32().ok()?;
     if topics < 0 || topics as usize > cursor.remaining() {

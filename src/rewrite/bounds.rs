@@ -1,0 +1,111 @@
+//! What the neighbours of a stretch tell of it: which offsets it can have had, and whether its leader epoch can be right.
+//!
+//! Must not know: what is done about it beyond saying so.
+
+use super::order::incident_of;
+use super::report::{Incident, Outcome};
+use super::survey::{Entry, Survey};
+use crate::log::mend::Change;
+
+const EPOCH_CODE: &str = "leader-epoch-order";
+/// At the end of a log, where nothing stands behind it, a damaged batch is believed to span no more offsets than this.
+const MOST_AT_END: i64 = 1 << 20;
+
+/// A leader epoch that only one batch has, above or below those around it, is damaged: no CRC covers it. It becomes that
+/// of the batch before it.
+pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>) {
+    let places: Vec<usize> =
+        (0..entries.len()).filter(|place| matches!(entries.get(*place), Some(Entry::Part(_)))).collect();
+    let epoch_at = |entries: &[Entry], place: Option<&usize>| match entries.get(*place?)? {
+        Entry::Part(part) => Some(part.piece.epoch),
+        Entry::Gap(_) => None,
+    };
+    for (i, place) in places.iter().enumerate() {
+        let before = i.checked_sub(1).and_then(|i| epoch_at(entries, places.get(i)));
+        let next = epoch_at(entries, places.get(i + 1));
+        let Some(Entry::Part(part)) = entries.get_mut(*place) else { continue };
+        let epoch = part.piece.epoch;
+        let odd = match (before, next) {
+            (Some(before), Some(next)) => before <= next && (epoch < before || epoch > next),
+            (None, Some(next)) => epoch > next,
+            (Some(before), None) => epoch < before,
+            (None, None) => false,
+        };
+        // No CRC covers it, and no broker starts a log with epochs that go back; nothing but the checkpoint is made of it.
+        let right = before.or(next).unwrap_or(epoch);
+        if part.piece.batches != 1 || !odd {
+            continue;
+        }
+        let mut incident = incident_of(&part.piece, EPOCH_CODE, Outcome::Normal);
+        incident.message = format!("leader epoch {epoch} stands between others");
+        let pairs = epoch.to_be_bytes().into_iter().zip(right.to_be_bytes()).enumerate();
+        let changes: Vec<Change> = pairs
+            .filter(|(_, (a, b))| a != b)
+            .map(|(at, (old, new))| Change { at: at as u32 + 12, old, new })
+            .collect();
+        let patch = part.piece.edit.patch.iter().copied();
+        part.piece.edit.patch = patch.chain(changes.iter().map(|change| (change.at, change.new))).collect();
+        part.piece.epoch = right;
+        incident.outcome = Outcome::Mended(changes);
+        incidents.push(incident);
+        part.incident.get_or_insert(incidents.len() - 1);
+    }
+}
+
+/// Says which offsets each stretch that is left out can have had: its own where they fit between its neighbours.
+pub(super) fn bound(survey: &mut Survey) {
+    let Survey { entries, incidents, end_by_name, bases } = survey;
+    let mut floor = bases.first().and_then(|(_, base)| *base).unwrap_or(0);
+    let mut group: Vec<usize> = Vec::new();
+    for entry in entries.iter() {
+        match entry {
+            Entry::Gap(place) => group.push(*place),
+            Entry::Part(part) => {
+                bound_group(incidents, &group, floor, Some(part.piece.first - 1));
+                group.clear();
+                floor = part.piece.last.saturating_add(1);
+            }
+        }
+    }
+    // Behind the last batch only the name of a later segment tells how far the log went.
+    let end = Some(*end_by_name - 1).filter(|end| *end >= floor);
+    bound_group(incidents, &group, floor, end);
+}
+
+fn bound_group(incidents: &mut [Incident], group: &[usize], floor: i64, ceiling: Option<i64>) {
+    let mut low = floor;
+    let mut open: Vec<usize> = Vec::new();
+    for &place in group {
+        let Some(incident) = incidents.get_mut(place) else { continue };
+        if matches!(incident.outcome, Outcome::Repeated | Outcome::Overruled) {
+            continue;
+        }
+        let fits = |first: i64, last: i64| match ceiling {
+            Some(ceiling) => first >= low && last >= first && last <= ceiling,
+            None => first == low && (0..MOST_AT_END).contains(&(last.saturating_sub(first))),
+        };
+        match (incident.first, incident.last) {
+            (Some(first), Some(last)) if fits(first, last) => {
+                close(incidents, &open, low, Some(first - 1));
+                open.clear();
+                low = last.saturating_add(1);
+            }
+            _ => open.push(place),
+        }
+    }
+    close(incidents, &open, low, ceiling);
+}
+
+fn close(incidents: &mut [Incident], open: &[usize], low: i64, high: Option<i64>) {
+    for &place in open {
+        let Some(incident) = incidents.get_mut(place) else { continue };
+        incident.stands = Some(low);
+        let nothing = high.is_some_and(|high| high < low);
+        (incident.first, incident.last) = if nothing { (None, None) } else { (Some(low), high) };
+        if incident.outcome == Outcome::Lost && nothing && !incident.is_batches {
+            incident.outcome = Outcome::Nothing;
+        } else if incident.outcome == Outcome::Normal && incident.code == "zero-tail" && !nothing && high.is_some() {
+            incident.outcome = Outcome::Lost;
+        }
+    }
+}

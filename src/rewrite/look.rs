@@ -1,0 +1,162 @@
+//! What the records of one batch are like: how many are good, which are not, and which offsets they span.
+//!
+//! Must not know: what stands around the batch.
+
+use super::plan::Thin;
+use crate::fault::FaultKind;
+use crate::log::{Batch, Codec, Control, Inflater, Record};
+use crate::schema::Key;
+
+/// What is wrong with an lz4 frame that only magic 0 may have.
+pub(super) const LZ4_CHECKSUM: &str =
+    "an lz4 header checksum over the wrong bytes, which no broker reads from magic 1 on";
+
+/// The bit of the attributes.
+const LOG_APPEND_TIME: i16 = 8;
+/// Of magic 2, in bytes.
+const LEAST_RECORD: usize = 7;
+
+/// What the records of a batch are like.
+pub struct Look {
+    /// The first offset it spans.
+    pub first: i64,
+    /// The last offset it spans.
+    pub last: i64,
+    /// Good ones.
+    pub records: u64,
+    /// Bad ones.
+    pub lost: u64,
+    /// What is wrong, if anything is: with the body, or with the first bad record.
+    pub fault: Option<FaultKind>,
+    /// The greatest timestamp of good ones, where a head can be held to it.
+    pub(super) max_timestamp: Option<i64>,
+    /// Places of bad ones.
+    pub(super) dropped: Vec<u32>,
+    /// Places of good ones whose key or value cannot be decoded.
+    pub(super) undecodable: Vec<u32>,
+    /// Whether it is only the checksum of an lz4 header.
+    pub(super) lz4_checksum: bool,
+    /// Whether it is to be written anew whatever is found.
+    pub(super) needs_writing: bool,
+}
+
+impl Look {
+    /// What to leave out, if it must be written anew.
+    pub(super) fn thin(&self) -> Option<Thin> {
+        let needed = self.needs_writing || self.fault.is_some() || self.lost > 0;
+        needed.then(|| Thin { dropped: self.dropped.as_slice().into(), ..Thin::nothing() })
+    }
+
+    fn bad(&mut self, place: u32, fault: FaultKind) {
+        self.dropped.push(place);
+        self.lost += 1;
+        self.fault.get_or_insert(fault);
+    }
+}
+
+/// Looks at the records of a batch.
+pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
+    let header = batch.header();
+    let mut look = Look {
+        first: header.base_offset,
+        last: header.last_offset,
+        records: 0,
+        lost: 0,
+        fault: None,
+        max_timestamp: None,
+        dropped: Vec::new(),
+        undecodable: Vec::new(),
+        lz4_checksum: false,
+        needs_writing: false,
+    };
+    let is_old = header.magic < 2;
+    // The offsets inside a wrapper of magic 0 are the log's own, and under its CRC; its own offset is not.
+    let tells_inside = header.magic == 0 && header.codec != Codec::None;
+    let mut inside: Option<(i64, i64)> = None;
+    let mut records = batch.records(inflater);
+    let mut place = 0;
+    let mut previous = i64::MIN;
+    let tells_times = !is_old && header.attributes & LOG_APPEND_TIME == 0;
+    for item in records.by_ref() {
+        match item {
+            Ok(record) if !is_old && !(header.base_offset..=header.last_offset).contains(&record.offset) => {
+                look.bad(place, FaultKind::BadRecord("its offset lies outside of its batch".into()));
+            }
+            Ok(record) if !is_old && record.offset <= previous => {
+                look.bad(place, FaultKind::OffsetOrder { previous });
+            }
+            Ok(record) if header.control && !is_harmless_marker(batch, &record) => {
+                look.bad(place, FaultKind::BadControlRecord);
+            }
+            Ok(record) => {
+                look.records += 1;
+                previous = record.offset;
+                if tells_times {
+                    look.max_timestamp = look.max_timestamp.max(Some(record.timestamp));
+                }
+                if is_old {
+                    let (first, last) = inside.unwrap_or((record.offset, record.offset));
+                    inside = Some((first.min(record.offset), last.max(record.offset)));
+                }
+                if !header.control && !decodes(&record) {
+                    look.undecodable.push(place);
+                }
+            }
+            Err(bad) => look.bad(place, bad.fault.kind.clone()),
+        }
+        place += 1;
+    }
+    if let Some(fault) = records.fault() {
+        look.fault = Some(fault.kind.clone());
+        // Records that were never met, because the body breaks off.
+        let missing = believable_count(batch).saturating_sub(i64::from(place)).max(0);
+        look.lost += missing as u64;
+    }
+    match inside {
+        Some((first, last)) if tells_inside => {
+            (look.first, look.last) = (first, last);
+            if last != header.base_offset && look.fault.is_none() {
+                look.fault = Some(FaultKind::OffsetOrder { previous: last });
+            }
+        }
+        Some((first, last)) => (look.first, look.last) = (look.first.min(first), look.last.max(last)),
+        None => {}
+    }
+    if records.lz4_checksum_wrong() && header.magic > 0 && look.fault.is_none() {
+        look.lz4_checksum = true;
+        look.fault = Some(FaultKind::Inflate(LZ4_CHECKSUM.into()));
+    }
+    look
+}
+
+/// How many records a batch has by its head, but no more than there are bytes for; in a compressed
+/// one, offsets.
+pub(super) fn believable_count(batch: &Batch<'_>) -> i64 {
+    let header = batch.header();
+    let count = i64::from(header.count);
+    if header.magic < 2 {
+        return count;
+    }
+    match header.codec {
+        Codec::None => count.min((batch.body().len() / LEAST_RECORD) as i64),
+        _ => count.min(header.last_offset.saturating_sub(header.base_offset).saturating_add(1).max(1)),
+    }
+}
+
+/// A broker that starts on anything but COMMIT or ABORT of a producer stops.
+fn is_harmless_marker(batch: &Batch<'_>, record: &Record<'_>) -> bool {
+    match Control::parse(record) {
+        Ok(Control::Commit(_) | Control::Abort(_)) => true,
+        Ok(_) => batch.header().producer_id < 0,
+        Err(_) => false,
+    }
+}
+
+fn decodes(record: &Record<'_>) -> bool {
+    match record.key.map(Key::decode) {
+        Some(Ok(key)) => record.value.is_none_or(|value| key.record_type.check_value(value).is_ok()),
+        // A type of a newer release is no damage.
+        Some(Err(bad)) => matches!(bad.fault.kind, FaultKind::UnknownType(_)),
+        None => false,
+    }
+}

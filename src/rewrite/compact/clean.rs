@@ -4,16 +4,17 @@
 //! producers are remembered by. Must not know: where they go to.
 
 use super::keys::Winner;
+use super::rebuild::Rebuild;
 use super::survey::{Place, Remedy, Survey};
 use super::tally::Tally;
 use super::{Aim, base_of};
 use crate::log::batch::{DELETE_HORIZON, Header};
-use crate::log::build::{Builder, Entry};
+use crate::log::build::Entry;
 use crate::log::map::WINDOW;
 use crate::log::{Batch, Control, Inflater, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::plan::frames;
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use std::io;
 
@@ -70,8 +71,7 @@ pub fn clean(
         here: Vec::new(),
         unended: HashSet::default(),
         inflater: Inflater::with_limit(aim.max_inflated),
-        builder: Builder::new(),
-        built: Vec::new(),
+        rebuild: Rebuild::new(aim.max_inflated),
         sink,
         cleaned: Cleaned::default(),
     };
@@ -117,7 +117,6 @@ fn stops(survey: &Survey, winners: &[Winner], controls: &[(u64, bool)]) -> Vec<u
     all.extend(controls.iter().map(|(place, _)| *place));
     all.extend(survey.producers.places());
     all.extend(survey.newest.map(|(_, place)| place));
-    all.extend(&survey.open_places);
     let behind = survey.behind.unwrap_or(u64::MAX);
     all.retain(|place| *place < behind);
     all.sort_unstable();
@@ -160,10 +159,9 @@ struct Cleaner<'c> {
     /// The offsets of those in the batch at hand.
     here: Vec<i64>,
     /// Producers of which a data batch was met since their last end marker: kept only where every batch is looked at.
-    unended: HashSet<i64, FixedState>,
+    unended: HashSet<i64, RandomState>,
     inflater: Inflater,
-    builder: Builder,
-    built: Vec<u8>,
+    rebuild: Rebuild,
     sink: &'c mut dyn Sink,
     cleaned: Cleaned,
 }
@@ -255,11 +253,11 @@ impl Cleaner<'_> {
 
     /// A batch that was written anew.
     fn put_built(&mut self, position: u64) -> io::Result<()> {
-        let built = std::mem::take(&mut self.built);
+        let built = self.rebuild.take();
         let batch = Batch::new(&built, position).ok_or(io::ErrorKind::InvalidData)?;
         self.cleaned.rewritten += 1;
         self.put(&batch)?;
-        self.built = built;
+        self.rebuild.give_back(built);
         Ok(())
     }
 
@@ -271,10 +269,10 @@ impl Cleaner<'_> {
         if !is_needed || header.magic < 2 {
             return Ok(());
         }
-        self.built.clear();
-        let head = Header { attributes: header.attributes & !DELETE_HORIZON, base_timestamp: -1, ..*header };
-        self.builder.batch(&head, &[], &mut self.built)?;
-        if self.built == batch.bytes() {
+        let attributes = header.attributes & !DELETE_HORIZON;
+        let head = Header { attributes, delete_horizon_ms: None, base_timestamp: -1, ..*header };
+        self.rebuild.batch(&head, &[])?;
+        if self.rebuild.bytes() == batch.bytes() {
             return self.put(batch);
         }
         self.put_built(batch.position())
@@ -283,7 +281,7 @@ impl Cleaner<'_> {
     /// A batch that has the last record of some key.
     fn thin(&mut self, batch: &Batch<'_>, header: &Header, remedy: Option<Remedy>) -> io::Result<()> {
         let expired = header.delete_horizon_ms.is_some_and(|horizon| horizon <= self.aim.now);
-        let Cleaner { survey, here, cleaned, inflater, builder, built, .. } = self;
+        let Cleaner { survey, here, cleaned, inflater, rebuild, .. } = self;
         let mut entries = Vec::with_capacity(here.len());
         let (mut all, mut tombstones) = (remedy.is_none(), false);
         for item in batch.records(inflater).by_ref() {
@@ -315,8 +313,7 @@ impl Cleaner<'_> {
         if head.base_timestamp != header.base_timestamp {
             entries.iter_mut().for_each(|entry| entry.framed = None);
         }
-        built.clear();
-        builder.batch(&head, &entries, built)?;
+        rebuild.batch(&head, &entries)?;
         cleaned.new_horizons += u64::from(dated);
         self.put_built(batch.position())
     }
@@ -333,11 +330,10 @@ impl Cleaner<'_> {
             }
             End::Dated => {
                 let head = with_horizon(header, self.aim);
-                let Cleaner { inflater, builder, built, .. } = self;
+                let Cleaner { inflater, rebuild, .. } = self;
                 let entries: Vec<_> =
                     batch.records(inflater).by_ref().flatten().map(|record| Entry::anew(&record)).collect();
-                built.clear();
-                builder.batch(&head, &entries, built)?;
+                rebuild.batch(&head, &entries)?;
                 self.cleaned.new_horizons += 1;
                 self.count_control(batch);
                 self.put_built(batch.position())
@@ -384,9 +380,11 @@ impl Cleaner<'_> {
 
 /// A head with the horizon that this pass gives.
 fn with_horizon(header: &Header, aim: &Aim) -> Header {
+    let horizon = aim.now.saturating_add(aim.delete_retention_ms);
     Header {
         attributes: header.attributes | DELETE_HORIZON,
-        base_timestamp: aim.now.saturating_add(aim.delete_retention_ms),
+        delete_horizon_ms: Some(horizon),
+        base_timestamp: horizon,
         ..*header
     }
 }

@@ -10,7 +10,9 @@ pub mod collect;
 pub mod hiding;
 pub mod index;
 pub mod keys;
+pub mod places;
 pub mod producers;
+pub mod rebuild;
 pub mod survey;
 pub mod tally;
 

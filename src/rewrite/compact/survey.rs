@@ -6,6 +6,7 @@
 use super::collect::{Collector, Waiting};
 use super::hiding::hiding;
 use super::keys::{Keys, Window, Winner};
+use super::places::Places;
 use super::producers::Producers;
 use super::tally::Tally;
 use super::{Aim, BeyondOpen};
@@ -15,13 +16,16 @@ use crate::log::map::WINDOW;
 use crate::log::{Batch, Control, Inflater, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::plan::frames;
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 
 /// Of more places of damage, the rest are only counted.
 const MOST_DAMAGE: usize = 10_000;
+
+/// With more damaged batches, a log is not compacted at all: which they are would fill the memory.
+const MOST_REMEDIES: usize = 1 << 20;
 
 /// Of more end markers, where they stand is not kept: the second pass then looks at the head of every batch.
 const MOST_CONTROLS: usize = 1 << 20;
@@ -65,7 +69,7 @@ pub struct OpenTransaction {
 }
 
 /// What the first pass found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Survey {
     /// The last offset of every key, in what is to be cleaned.
     pub keys: Keys,
@@ -74,15 +78,13 @@ pub struct Survey {
     /// Transactions without an end, by first offset.
     pub open: Vec<OpenTransaction>,
     /// By producer, the first offset of its open transaction.
-    pub open_from: HashMap<i64, i64, FixedState>,
-    /// Tombstones that stay although a later record of their key stands there, by offset: they hide records of an open
-    /// transaction, which stay too.
+    pub open_from: HashMap<i64, i64, RandomState>,
+    /// Tombstones that stay although a later record of their key may stand there, by offset, one of a key at most: they
+    /// hide records of an open transaction, which stay too.
     pub hiding: Vec<Winner>,
     /// Where control batches begin below `until`, and whether a batch of their transaction was met; None if there are too
-    /// many of them.
+    /// many of them, or batches of open transactions between them, all of which stay: then every batch is looked at.
     pub controls: Option<Vec<(u64, bool)>>,
-    /// Where batches of open transactions begin below `until`.
-    pub open_places: Vec<u64>,
     /// Where the first batch begins that is not to be cleaned, if there is one.
     pub behind: Option<u64>,
     /// How many bytes lie before each segment.
@@ -106,10 +108,33 @@ pub struct Survey {
     /// What the end of the last segment holds that a broker cuts off when it starts: a torn write, or zeros.
     pub torn: Option<Damage>,
     /// Batches that are damaged, and what is to be done with them.
-    pub remedies: HashMap<Place, Remedy, FixedState>,
+    pub remedies: HashMap<Place, Remedy, RandomState>,
 }
 
 impl Survey {
+    fn new(segments: &[Segment], now: i64, until: i64) -> Self {
+        Survey {
+            keys: Keys::default(),
+            producers: Producers::new(now),
+            open: Vec::new(),
+            open_from: HashMap::default(),
+            hiding: Vec::new(),
+            controls: Some(Vec::new()),
+            behind: None,
+            starts: starts(segments),
+            until,
+            newest: None,
+            end: 0,
+            before: Tally::default(),
+            aborted: 0,
+            before_start: 0,
+            damage: Vec::new(),
+            damage_in_all: 0,
+            torn: None,
+            remedies: HashMap::default(),
+        }
+    }
+
     /// Whether a batch is part of a transaction without an end.
     pub fn is_open(&self, header: &Header) -> bool {
         let first = if self.open.is_empty() { None } else { self.open_from.get(&header.producer_id) };
@@ -136,7 +161,7 @@ impl Survey {
 /// Reads a log. `progress` is told of bytes read.
 ///
 /// # Errors
-/// If the work is interrupted.
+/// If the work is interrupted, or more batches are damaged than can be remembered.
 pub fn survey(
     segments: &[Segment],
     aim: &Aim,
@@ -147,13 +172,13 @@ pub fn survey(
     let mut survey = Learner::new(segments, aim, until).learn(interrupt, progress)?;
     let pinned = survey.open.first().map(|open| open.first_offset).filter(|first| *first < until);
     if let (Some(first), BeyondOpen::Never) = (pinned, aim.beyond_open) {
-        // What lies behind it must not count as the last of its key.
+        // What lies behind it must not count as the last of its key. All that is forgotten before it is learned anew.
+        drop(survey);
         survey = Learner::new(segments, aim, first).learn(interrupt, &mut |_| {})?;
     } else if let Some(first) = pinned {
         survey.hiding = hiding(segments, &survey, first, aim.max_inflated, interrupt)?;
     }
-    let Survey { producers, open_from, .. } = &mut survey;
-    producers.expire(aim.now, |id| open_from.contains_key(&id));
+    survey.producers.expire();
     Ok(survey)
 }
 
@@ -165,8 +190,8 @@ struct Pending {
     last_offset: i64,
     last_timestamp: i64,
     batches: u64,
-    /// Those that are to be cleaned.
-    places: Vec<Place>,
+    /// Where those begin that are to be cleaned, counted through all segments.
+    places: Places,
 }
 
 struct Learner<'s> {
@@ -174,7 +199,7 @@ struct Learner<'s> {
     log_start: i64,
     until: i64,
     survey: Survey,
-    pending: HashMap<i64, Pending, FixedState>,
+    pending: HashMap<i64, Pending, RandomState>,
     window: Window<'s>,
     inflater: Inflater,
     /// The last offset so far.
@@ -193,7 +218,7 @@ impl<'s> Learner<'s> {
             segments,
             log_start: aim.log_start.unwrap_or(i64::MIN),
             until,
-            survey: Survey { until, starts: starts(segments), controls: Some(Vec::new()), ..Survey::default() },
+            survey: Survey::new(segments, aim.now, until),
             pending: HashMap::default(),
             window: Window::default(),
             inflater: Inflater::with_limit(aim.max_inflated),
@@ -220,6 +245,7 @@ impl<'s> Learner<'s> {
                     Span::Hole(hole) => self.hole(hole.position, hole.fault),
                 }
             }
+            self.refuse_ruin(segment)?;
             if segment.was_cut() {
                 self.damage((self.number, segment.len()), FaultKind::FileCut);
             }
@@ -241,13 +267,24 @@ impl<'s> Learner<'s> {
         self.survey.open_from = self.survey.open.iter().map(|it| (it.producer_id, it.first_offset)).collect();
         // What is open stays as it is, and what hides it must stay too.
         for pending in std::mem::take(&mut self.pending).into_values() {
-            let places: Vec<_> = pending.places.iter().map(|place| self.through(*place)).collect();
-            self.survey.open_places.extend(places);
+            if pending.places.iter().next().is_some() {
+                self.survey.controls = None;
+            }
             self.visit(&pending.places, Waiting::Open);
         }
         self.survey.keys.settle(&mut self.window);
         self.survey.end = self.last.saturating_add(1);
         Ok(self.survey)
+    }
+
+    /// The place of a byte that is counted through all segments.
+    #[inline]
+    fn place(&self, through: u64) -> Place {
+        if through >= self.start {
+            return (self.number, through - self.start);
+        }
+        let number = self.survey.starts.partition_point(|start| *start <= through).saturating_sub(1);
+        (number as u32, through - self.survey.starts.get(number).copied().unwrap_or(0))
     }
 
     /// A place, counted through all segments.
@@ -274,10 +311,25 @@ impl<'s> Learner<'s> {
         }
     }
 
+    /// An error if so much is damaged that which batches could not be remembered.
+    fn refuse_ruin(&self, segment: &Segment) -> io::Result<()> {
+        if self.survey.remedies.len() <= MOST_REMEDIES {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "{}: up to here more than {MOST_REMEDIES} batches are damaged; that much is not skipped: 'grouplog salvage' \
+             makes a sound log of what is left",
+            segment.path().display()
+        )))
+    }
+
     #[cold]
     fn damaged_batch(&mut self, place: Place, fault: FaultKind, remedy: Remedy) {
         self.damage(place, fault);
-        self.survey.remedies.insert(place, remedy);
+        // Of more, none is remembered, and an error is what comes of it.
+        if self.survey.remedies.len() <= MOST_REMEDIES {
+            self.survey.remedies.insert(place, remedy);
+        }
     }
 
     #[inline]
@@ -315,18 +367,19 @@ impl<'s> Learner<'s> {
         self.survey.producers.batch(&header, self.start + place.1);
         match header.control {
             true => self.control(batch, place, counts),
-            false => self.wait(&header, place, counts),
+            false => self.wait(&header, counts),
         }
     }
 
-    fn wait(&mut self, header: &Header, place: Place, counts: bool) {
+    fn wait(&mut self, header: &Header, counts: bool) {
+        let place = self.start + self.position;
         let pending = self.pending.entry(header.producer_id).or_insert_with(|| Pending {
             epoch: header.producer_epoch,
             first_offset: header.base_offset,
             last_offset: header.last_offset,
             last_timestamp: header.max_timestamp,
             batches: 0,
-            places: Vec::new(),
+            places: Places::default(),
         });
         pending.epoch = header.producer_epoch;
         pending.last_offset = header.last_offset;
@@ -381,31 +434,17 @@ impl<'s> Learner<'s> {
     }
 
     /// Looks at the batches of a transaction that has ended, or never will.
-    fn visit(&mut self, places: &[Place], ended: Waiting) {
+    fn visit(&mut self, places: &Places, ended: Waiting) {
         let segments = self.segments;
-        for place in places {
+        let mut behind = Behind::new(self);
+        for through in places.iter() {
+            let place = self.place(through);
             let Some(segment) = segments.get(place.0 as usize) else { continue };
             let Some(batch) = frames(segment.bytes(), place.1, segment.len()).next() else { continue };
-            self.collect(&batch, *place, batch.header().base_offset.saturating_sub(1), ended);
+            behind.touched(place, batch.len());
+            self.collect(&batch, place, batch.header().base_offset.saturating_sub(1), ended);
         }
-        self.let_go(places);
-    }
-
-    /// Lets go of pages that had left memory when these places were looked at.
-    fn let_go(&self, places: &[Place]) {
-        let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
-        // The scan holds the window before the present one too.
-        let window = WINDOW as u64;
-        let held = (self.position - self.position % window).saturating_sub(window);
-        for number in first.0..=last.0 {
-            let Some(segment) = self.segments.get(number as usize) else { return };
-            let start = if number == first.0 { first.1 } else { 0 };
-            let end = if number == last.0 { last.1 + 1 } else { segment.len() };
-            let end = if number == self.number { end.min(held) } else { end };
-            if start < end {
-                segment.release(start as usize..end as usize);
-            }
-        }
+        behind.let_go();
     }
 
     /// Takes up the keys of a batch whose offsets lie above `from`.
@@ -437,6 +476,48 @@ impl<'s> Learner<'s> {
         let fault = records.fault().map(|fault| fault.kind.clone());
         if let Some(fault) = collector.bad.or(fault) {
             self.damaged_batch(place, fault, Remedy::Rebuild);
+        }
+    }
+}
+
+/// Pages that had left memory before batches of a transaction were looked at, and are to leave it again.
+struct Behind<'s> {
+    segments: &'s [Segment],
+    /// What begins here or behind it is still in memory: the scan holds its window and the one before, and lets go of
+    /// them itself.
+    held: Place,
+    /// Of one segment, from a byte to another.
+    touched: Option<(u32, u64, u64)>,
+}
+
+impl<'s> Behind<'s> {
+    fn new(learner: &Learner<'s>) -> Self {
+        let window = WINDOW as u64;
+        let held = (learner.position - learner.position % window).saturating_sub(window);
+        Behind { segments: learner.segments, held: (learner.number, held), touched: None }
+    }
+
+    /// So many bytes at a place were looked at. Places ascend.
+    #[inline]
+    fn touched(&mut self, place: Place, len: u64) {
+        if place >= self.held {
+            return;
+        }
+        let (number, from) = place;
+        match &mut self.touched {
+            Some((its, _, to)) if *its == number && from < to.saturating_add(WINDOW as u64) => *to = from + len,
+            _ => {
+                self.let_go();
+                self.touched = Some((number, from, from + len));
+            }
+        }
+    }
+
+    fn let_go(&mut self) {
+        let Some((number, from, to)) = self.touched.take() else { return };
+        let to = if number == self.held.0 { to.min(self.held.1) } else { to };
+        if let Some(segment) = self.segments.get(number as usize) {
+            segment.release(from as usize..to as usize);
         }
     }
 }

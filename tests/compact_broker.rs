@@ -98,11 +98,14 @@ impl<'t> Trial<'t> {
         Trial { new, told: Told::of(&back.truth), lines: back.lines, kept }
     }
 
-    /// It says what `describe` says, of the new log and the old one, and counts what we count.
+    /// It says what `describe` says, of the new log and the old one, and counts what we count, before its cleaner came to
+    /// a partition or behind it.
     fn agrees(&self, what: &str, old: &Path) -> facts::Counts {
         let counts = assert_agree(&format!("{what}, compacted"), self.new, &self.told);
         assert_agree(&format!("{what}, as it was"), old, &self.told);
-        assert_eq!(self.lines, load_lines(self.new), "{what}");
+        let lines = [load_lines(self.new), load_lines(&self.kept.join("data"))].concat();
+        self.lines.iter().for_each(|line| assert!(lines.contains(line), "{what}: {line:?} is not in {lines:?}"));
+        assert_eq!(self.lines.len(), build::partitions_in(self.new).len(), "{what}");
         counts
     }
 
@@ -125,12 +128,23 @@ impl<'t> Trial<'t> {
             let options = now.iter().flat_map(|now| ["--now", now]).collect::<Vec<_>>();
             compacted(&again, &options, &[&self.new.join(&name)]);
             let (ours, real) = (frames(&again.join(&name)).0, frames(&theirs).0);
+            // From 4.0 on the cleaner writes anew in magic 2 what is older: then only the records are the same.
+            if ours.values().any(|bytes| bytes[16] < 2) {
+                assert_eq!(records(&again.join(&name)), records(&theirs), "{what} {name}");
+                continue;
+            }
             assert_eq!(ours.keys().collect::<Vec<_>>(), real.keys().collect::<Vec<_>>(), "{what} {name}");
             real.iter().for_each(|(last, bytes)| assert_eq!(ours[last], *bytes, "{what} {name}: up to {last}"));
             compared += real.len();
         }
         compared
     }
+}
+
+/// Offset, key and value of every record.
+fn records(folder: &Path) -> Vec<(i64, Option<Vec<u8>>, Option<Vec<u8>>)> {
+    let all = build::read_partition(folder).into_iter().flat_map(|batch| batch.records);
+    all.map(|it| (it.offset, it.key, it.value)).collect()
 }
 
 fn link_all(from: &Path, to: &Path) {

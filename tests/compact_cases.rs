@@ -76,6 +76,8 @@ fn an_open_transaction_pins_what_is_behind_it() {
     let (pinned, forced) = (dir.path().join("pinned"), dir.path().join("forced"));
     assert!(compact(&pinned, &options, &[&old]).status.success());
     assert_eq!(build::read_partition(&pinned.join("__consumer_offsets-3")), batches);
+    // What is pinned begins a segment, for a cleaner takes segments whole.
+    assert_eq!(frames(&pinned.join("__consumer_offsets-3")).1, [0, 1]);
     let told = lines(&pinned);
     let open = told.iter().find(|line| line["kind"] == "open-transaction").unwrap();
     assert_eq!((&open["firstOffset"], &open["pins"]), (&1.into(), &true.into()));
@@ -341,7 +343,7 @@ fn every_magic_and_codec_is_thinned() {
         }
     }
     println!("{thinned} thinned, {copied} copied");
-    assert!(thinned > 30 && copied > 30, "{thinned} {copied}");
+    assert!(thinned > 10 && copied > 100, "{thinned} {copied}");
 }
 
 /// Of a key that waits in an open transaction, one tombstone hides as much as many.
@@ -380,7 +382,7 @@ fn the_report_says_what_goes_and_why() {
     let output = grouplog(Path::new("."), args);
     let said = String::from_utf8(output.stdout).unwrap();
     for line in [
-        "would be kept: 4 of 22 records, 5 of 7 batches",
+        "would be kept: 5 of 23 records, 6 of 7 batches",
         "as it was, from offset 23 to the end 24 (the last segment): 1 record, 1 batch",
         "COMMIT",
         "ABORT",
@@ -393,7 +395,7 @@ fn the_report_says_what_goes_and_why() {
     }
     let row = said.lines().find(|line| line.contains("OffsetCommit")).unwrap();
     assert_eq!(row.split_whitespace().take(6).collect::<Vec<_>>(), ["1", "OffsetCommit", "20", "2", "1", "1"]);
-    let horizon = "may go from 2023-11-15T00:13:21Z on";
+    let horizon = "may go from 2023-11-15T00:13:21.000Z on";
     assert!(said.contains(horizon), "{horizon:?} is not in\n{said}");
 }
 

@@ -74,16 +74,18 @@ pub fn clean(
         rebuild: Rebuild::new(aim.max_inflated),
         sink,
         cleaned: Cleaned::default(),
+        closed_until: aim.closed_until(segments),
+        base: None,
     };
-    let closed_until = aim.closed_until(segments);
+    let closed_until = cleaner.closed_until;
     let first = first_segment(segments, cleaner.log_start);
     for (number, segment) in segments.iter().enumerate() {
         let base = base_of(segment);
         if number == first && base < closed_until {
-            cleaner.sink.segment(base, aim.segment_bytes)?;
+            cleaner.segment(base, aim.segment_bytes)?;
         } else if base == closed_until {
             // The segment that a broker would go on writing keeps its place, and its size.
-            cleaner.sink.segment(base, u64::MAX)?;
+            cleaner.segment(base, u64::MAX)?;
         }
         let start = survey.starts.get(number).copied().unwrap_or(0);
         let mut look = |batch: &Batch<'_>| {
@@ -164,6 +166,10 @@ struct Cleaner<'c> {
     rebuild: Rebuild,
     sink: &'c mut dyn Sink,
     cleaned: Cleaned,
+    /// Where the segment begins that a broker goes on writing.
+    closed_until: i64,
+    /// What the last segment was named after that was begun here.
+    base: Option<i64>,
 }
 
 /// What is to be done with a marker.
@@ -220,9 +226,19 @@ impl Cleaner<'_> {
         any
     }
 
-    /// A batch behind what is cleaned.
+    fn segment(&mut self, base_offset: i64, limit: u64) -> io::Result<()> {
+        self.base = Some(base_offset);
+        self.sink.segment(base_offset, limit)
+    }
+
+    /// A batch behind what is cleaned. A cleaner takes segments whole: what an open transaction pins begins a new one, so
+    /// that a broker's cleaner can go over what lies before it.
     fn behind(&mut self, batch: &Batch<'_>) -> io::Result<()> {
         let header = batch.header();
+        let until = self.survey.until;
+        if header.base_offset < self.closed_until && self.base.is_some_and(|base| base < until) {
+            self.segment(until, self.aim.segment_bytes)?;
+        }
         let behind = &mut self.cleaned.behind;
         behind.batches += 1;
         behind.bytes += batch.len();
@@ -271,7 +287,7 @@ impl Cleaner<'_> {
         }
         let attributes = header.attributes & !DELETE_HORIZON;
         let head = Header { attributes, delete_horizon_ms: None, base_timestamp: -1, ..*header };
-        self.rebuild.batch(&head, &[])?;
+        self.rebuild.batch(&head, &[], |_| {})?;
         if self.rebuild.bytes() == batch.bytes() {
             return self.put(batch);
         }
@@ -296,7 +312,6 @@ impl Cleaner<'_> {
                 continue;
             }
             tombstones |= record.value.is_none();
-            cleaned.after.record(&record);
             entries.push(Entry::as_framed(&record));
         }
         let dated = tombstones && header.magic >= 2 && header.delete_horizon_ms.is_none();
@@ -304,6 +319,8 @@ impl Cleaner<'_> {
             return self.emptied(batch, header);
         }
         if all && !dated {
+            let counted = entries.iter().map(|it| (it.key, it.value, it.framed.unwrap_or_default()));
+            counted.for_each(|(key, value, framed)| cleaned.after.count(key, value, framed));
             return self.put(batch);
         }
         let head = match dated {
@@ -313,7 +330,8 @@ impl Cleaner<'_> {
         if head.base_timestamp != header.base_timestamp {
             entries.iter_mut().for_each(|entry| entry.framed = None);
         }
-        rebuild.batch(&head, &entries)?;
+        // Counted as it now stands there: with another first time, records are not as long as they were.
+        rebuild.batch(&head, &entries, |record| cleaned.after.record(record))?;
         cleaned.new_horizons += u64::from(dated);
         self.put_built(batch.position())
     }
@@ -333,7 +351,7 @@ impl Cleaner<'_> {
                 let Cleaner { inflater, rebuild, .. } = self;
                 let entries: Vec<_> =
                     batch.records(inflater).by_ref().flatten().map(|record| Entry::anew(&record)).collect();
-                rebuild.batch(&head, &entries)?;
+                rebuild.batch(&head, &entries, |_| {})?;
                 self.cleaned.new_horizons += 1;
                 self.count_control(batch);
                 self.put_built(batch.position())

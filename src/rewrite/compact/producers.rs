@@ -54,7 +54,8 @@ impl Producers {
     /// Takes up a batch, in log order, and where it begins, counted through all segments. With transaction version 2
     /// (Kafka 4.0) every end marker raises the epoch, by which a broker forgets the last data batch.
     pub fn batch(&mut self, header: &Header, place: u64) {
-        if header.producer_id == -1 {
+        // Of an end marker that a cleaner emptied a broker makes nothing when it reads the log anew.
+        if header.producer_id == -1 || (header.control && header.count == 0) {
             return;
         }
         self.clock = self.clock.max(header.max_timestamp.min(self.now));

@@ -22,14 +22,14 @@ impl Rebuild {
         Rebuild { builder: Builder::new(), built: Vec::new(), inflater: Inflater::with_limit(max_inflated) }
     }
 
-    /// Makes a batch, and reads it again.
+    /// Makes a batch, and reads it again: `each` is shown every record as it now stands there.
     ///
     /// # Errors
     /// If it cannot be written, or says something else than it should.
-    pub fn batch(&mut self, head: &Header, entries: &[Entry<'_>]) -> io::Result<()> {
+    pub fn batch(&mut self, head: &Header, entries: &[Entry<'_>], each: impl FnMut(&Record<'_>)) -> io::Result<()> {
         self.built.clear();
         self.builder.batch(head, entries, &mut self.built)?;
-        match self.says(head, entries) {
+        match self.says(head, entries, each) {
             true => Ok(()),
             false => Err(io::Error::other(format!(
                 "the batch from offset {} to {}, made anew without the records that go, does not read as it should; \
@@ -39,11 +39,14 @@ impl Rebuild {
         }
     }
 
-    fn says(&mut self, head: &Header, entries: &[Entry<'_>]) -> bool {
+    fn says(&mut self, head: &Header, entries: &[Entry<'_>], mut each: impl FnMut(&Record<'_>)) -> bool {
         let Some(batch) = Batch::new(&self.built, 0) else { return false };
         let mut records = batch.records(&mut self.inflater);
         let mut wanted = entries.iter();
-        let mut is_next = |record: &Record<'_>| wanted.next().is_some_and(|entry| is_same(entry, record));
+        let mut is_next = |record: &Record<'_>| {
+            each(record);
+            wanted.next().is_some_and(|entry| is_same(entry, record))
+        };
         let all = records.by_ref().all(|item| item.is_ok_and(|record| is_next(&record)));
         all && wanted.next().is_none() && records.fault().is_none() && keeps(head, &batch.header(), entries)
     }
@@ -106,19 +109,19 @@ mod tests {
         let entries: Vec<_> =
             old.records(&mut inflater).by_ref().flatten().map(|record| Entry::as_framed(&record)).collect();
         let mut rebuild = Rebuild::new(1 << 20);
-        rebuild.batch(&head, &entries).unwrap();
+        rebuild.batch(&head, &entries, |_| {}).unwrap();
         assert_eq!(rebuild.bytes(), whole);
-        rebuild.batch(&head, &entries[1..]).unwrap();
+        rebuild.batch(&head, &entries[1..], |_| {}).unwrap();
         // Frames that count from another head.
         let later = Header { base_timestamp: head.base_timestamp + 5, ..head };
-        assert!(rebuild.batch(&later, &entries[1..]).is_err());
+        assert!(rebuild.batch(&later, &entries[1..], |_| {}).is_err());
         let anew: Vec<_> = entries.iter().map(|entry| Entry { framed: None, ..*entry }).collect();
-        rebuild.batch(&later, &anew).unwrap();
+        rebuild.batch(&later, &anew, |_| {}).unwrap();
         assert_ne!(rebuild.bytes(), whole);
         // A frame of another record.
         let swapped = [Entry { framed: entries[1].framed, ..entries[0] }];
-        assert!(rebuild.batch(&head, &swapped).is_err());
-        rebuild.batch(&head, &[]).unwrap();
+        assert!(rebuild.batch(&head, &swapped, |_| {}).is_err());
+        rebuild.batch(&head, &[], |_| {}).unwrap();
         assert_eq!(rebuild.bytes().len(), 61);
     }
 }

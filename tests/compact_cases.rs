@@ -86,6 +86,7 @@ fn an_open_transaction_pins_what_is_behind_it() {
     assert!(compact(&forced, &options, &[&old]).status.success());
     let new = build::read_partition(&forced.join("__consumer_offsets-3"));
     assert_eq!(new, [batches[1].clone(), batches[49].clone()]);
+    assert_eq!(frames(&forced.join("__consumer_offsets-3")).1, [0, 1]);
 }
 
 /// A coordinator always writes sequence 0, by which cleaners once kept a batch of every transaction (KAFKA-8335).

@@ -231,14 +231,21 @@ impl Cleaner<'_> {
         self.sink.segment(base_offset, limit)
     }
 
-    /// A batch behind what is cleaned. A cleaner takes segments whole: what an open transaction pins begins a new one, so
-    /// that a broker's cleaner can go over what lies before it.
+    /// Begins a segment with the first batch of the first open transaction. A broker's cleaner takes segments whole: so it
+    /// can go over what lies before.
+    fn part(&mut self, header: &Header) -> io::Result<()> {
+        let Some(pin) = self.survey.open.first().map(|open| open.first_offset) else { return Ok(()) };
+        let is_behind = (pin..self.closed_until).contains(&header.base_offset);
+        if is_behind && self.base.is_some_and(|base| base < pin) {
+            self.segment(pin, self.aim.segment_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// A batch behind what is cleaned.
     fn behind(&mut self, batch: &Batch<'_>) -> io::Result<()> {
         let header = batch.header();
-        let until = self.survey.until;
-        if header.base_offset < self.closed_until && self.base.is_some_and(|base| base < until) {
-            self.segment(until, self.aim.segment_bytes)?;
-        }
+        self.part(&header)?;
         let behind = &mut self.cleaned.behind;
         behind.batches += 1;
         behind.bytes += batch.len();
@@ -252,6 +259,7 @@ impl Cleaner<'_> {
 
     /// A batch of which all stays.
     fn as_it_is(&mut self, batch: &Batch<'_>) -> io::Result<()> {
+        self.part(&batch.header())?;
         let after = &mut self.cleaned.after;
         batch.records(&mut self.inflater).by_ref().flatten().for_each(|record| after.record(&record));
         self.put(batch)

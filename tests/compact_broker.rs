@@ -141,8 +141,10 @@ impl<'t> Trial<'t> {
     }
 }
 
-/// Offset, key and value of every record.
-fn records(folder: &Path) -> Vec<(i64, Option<Vec<u8>>, Option<Vec<u8>>)> {
+/// Offset, key and value of a record.
+type Plain = (i64, Option<Vec<u8>>, Option<Vec<u8>>);
+
+fn records(folder: &Path) -> Vec<Plain> {
     let all = build::read_partition(folder).into_iter().flat_map(|batch| batch.records);
     all.map(|it| (it.offset, it.key, it.value)).collect()
 }

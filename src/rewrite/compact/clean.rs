@@ -5,15 +5,14 @@
 
 use super::keys::Winner;
 use super::rebuild::Rebuild;
+use super::route::{stops, visit};
 use super::survey::{Place, Remedy, Survey};
 use super::tally::Tally;
 use super::{Aim, base_of};
 use crate::log::batch::{DELETE_HORIZON, Header};
 use crate::log::build::Entry;
-use crate::log::map::WINDOW;
 use crate::log::{Batch, Control, Inflater, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
-use crate::rewrite::plan::frames;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use std::io;
@@ -111,40 +110,6 @@ pub fn clean(
         }
     }
     Ok(cleaner.cleaned)
-}
-
-/// Where batches begin that may stay, in what is cleaned.
-fn stops(survey: &Survey, winners: &[Winner], controls: &[(u64, bool)]) -> Vec<u64> {
-    let mut all: Vec<u64> = winners.iter().map(|winner| winner.place).collect();
-    all.extend(controls.iter().map(|(place, _)| *place));
-    all.extend(survey.producers.places());
-    all.extend(survey.newest.map(|(_, place)| place));
-    let behind = survey.behind.unwrap_or(u64::MAX);
-    all.retain(|place| *place < behind);
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
-/// Looks at the batches that begin at `stops`, counted from `start`.
-fn visit(
-    segment: &Segment,
-    start: u64,
-    stops: &[u64],
-    look: &mut dyn FnMut(&Batch<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut held_from = 0;
-    for stop in stops {
-        let position = stop - start;
-        let Some(batch) = frames(segment.bytes(), position, segment.len()).next() else { continue };
-        look(&batch)?;
-        if position >= held_from + WINDOW as u64 {
-            segment.release(held_from as usize..position as usize);
-            held_from = position;
-        }
-    }
-    segment.release(held_from as usize..segment.bytes().len());
-    Ok(())
 }
 
 /// The first segment that has something at or above the log start.

@@ -1,11 +1,12 @@
 //! From an old log to a new one: a plan of what stays, and the one way to carry it out.
 //!
 //! [`plan`] is what a new log is made of: pieces of old files, copied byte for byte unless they say otherwise. Policies
-//! make plans ([`salvage`]); [`apply`] writes one through [`out`], reads it back and compares. Must not know: how
-//! anything is printed.
+//! make plans ([`salvage`]), or hand a new log on batch by batch ([`compact`]); [`apply`] writes it through [`out`], reads
+//! it back and compares. Must not know: how anything is printed.
 
 pub mod apply;
 mod bounds;
+pub mod compact;
 pub mod epochs;
 pub mod guard;
 pub mod hanging;

@@ -4,6 +4,7 @@
 
 mod check;
 mod common;
+mod compact;
 mod records;
 mod salvage;
 mod state;
@@ -11,6 +12,7 @@ mod tools;
 
 pub use check::*;
 pub use common::*;
+pub use compact::*;
 pub use records::*;
 pub use salvage::*;
 pub use state::*;
@@ -90,6 +92,8 @@ pub enum Command {
     Diff(DiffArgs),
     /// A loadable copy of a damaged log with every record that can be read, and exactly what was lost
     Salvage(SalvageArgs),
+    /// What the broker's own cleaner would leave, in a new folder: the last record of every key
+    Compact(CompactArgs),
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?
     Verify(VerifyArgs),
     /// Which partition of __consumer_offsets a group hashes to

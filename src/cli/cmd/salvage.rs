@@ -81,7 +81,7 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
 }
 
 /// Signals that ask to end set a flag, which is looked at between batches.
-fn interrupt() -> Result<Interrupt> {
+pub(super) fn interrupt() -> Result<Interrupt> {
     let flag = Arc::new(AtomicBool::new(false));
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -90,7 +90,7 @@ fn interrupt() -> Result<Interrupt> {
     Ok(Interrupt::new(flag))
 }
 
-fn check_numbers(partitions: &[Partition]) -> Result<()> {
+pub(super) fn check_numbers(partitions: &[Partition]) -> Result<()> {
     let mut seen = BTreeSet::new();
     for partition in partitions {
         let path = partition.path().display();
@@ -131,7 +131,7 @@ fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Pa
 }
 
 /// A new folder inside of what is read would change it.
-fn refuse_inside<'p>(
+pub(super) fn refuse_inside<'p>(
     out: &Path,
     given: impl Iterator<Item = &'p PathBuf>,
     partitions: impl Iterator<Item = &'p Partition>,
@@ -331,12 +331,12 @@ fn refused(verdict: &Verdict) -> BTreeMap<i64, String> {
     verdict.refusals.iter().map(|refusal| (refusal.at.offset, why(&refusal.reason))).collect()
 }
 
-fn files(partition: &Partition) -> Vec<FileIn> {
+pub(super) fn files(partition: &Partition) -> Vec<FileIn> {
     let file = |it: &input::SegmentInput| FileIn { path: it.path.clone(), base_offset: it.base_offset, len: it.len };
     partition.segments.iter().map(file).collect()
 }
 
-fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
+pub(super) fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
     let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
     Ok(Some(crate::files::read(&file.path).with_context(|| file.path.display().to_string())?))
 }

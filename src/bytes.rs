@@ -155,15 +155,30 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether text is ASCII, quickly where it is short: as a name is.
+/// Whether text is ASCII, quickly where it is short: as a name is. Ways apart by length are few, so that the processor
+/// guesses them right, and what is looked at overlaps.
 #[inline(always)]
 pub fn is_ascii(text: &[u8]) -> bool {
-    const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
-    let Some(last) = text.last_chunk::<16>() else { return is_ascii_below_16(text) };
-    let (sixteens, _) = text.as_chunks::<16>();
-    // The last sixteen may overlap the others.
-    let all = sixteens.iter().fold(u128::from_ne_bytes(*last), |all, it| all | u128::from_ne_bytes(*it));
-    all & HIGH == 0
+    match (text.first_chunk::<32>(), text.last_chunk::<32>()) {
+        (Some(first), Some(last)) if text.len() <= 64 => is_low(all_bits(first) | all_bits(last)),
+        (Some(_), Some(_)) => text.is_ascii(),
+        _ => match (text.first_chunk::<16>(), text.last_chunk::<16>()) {
+            (Some(first), Some(last)) => is_low(all_bits(first) | all_bits(last)),
+            _ => is_ascii_below_16(text),
+        },
+    }
+}
+
+/// Sixteen bytes that have all bits that those at the same places have.
+#[inline(always)]
+fn all_bits<const N: usize>(bytes: &[u8; N]) -> u128 {
+    let (sixteens, _) = bytes.as_chunks::<16>();
+    sixteens.iter().fold(0, |all, it| all | u128::from_ne_bytes(*it))
+}
+
+#[inline(always)]
+fn is_low(bytes: u128) -> bool {
+    bytes & u128::from_ne_bytes([0x80; 16]) == 0
 }
 
 #[inline(always)]

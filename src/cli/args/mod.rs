@@ -5,6 +5,7 @@
 mod check;
 mod common;
 mod records;
+mod rewrite;
 mod salvage;
 mod state;
 mod tools;
@@ -12,6 +13,7 @@ mod tools;
 pub use check::*;
 pub use common::*;
 pub use records::*;
+pub use rewrite::*;
 pub use salvage::*;
 pub use state::*;
 pub use tools::*;
@@ -90,6 +92,8 @@ pub enum Command {
     Diff(DiffArgs),
     /// A loadable copy of a damaged log with every record that can be read, and exactly what was lost
     Salvage(SalvageArgs),
+    /// An edited copy: groups dropped or renamed, offsets set, another partition count, codec, release or topic id
+    Rewrite(RewriteArgs),
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?
     Verify(VerifyArgs),
     /// Which partition of __consumer_offsets a group hashes to

@@ -79,7 +79,7 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
 }
 
 /// Signals that ask to end set a flag, which is looked at between batches.
-fn interrupt() -> Result<Interrupt> {
+pub(super) fn interrupt() -> Result<Interrupt> {
     let flag = Arc::new(AtomicBool::new(false));
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -88,7 +88,7 @@ fn interrupt() -> Result<Interrupt> {
     Ok(Interrupt::new(flag))
 }
 
-fn check_numbers(partitions: &[Partition]) -> Result<()> {
+pub(super) fn check_numbers(partitions: &[Partition]) -> Result<()> {
     let mut seen = BTreeSet::new();
     for partition in partitions {
         let path = partition.path().display();
@@ -106,7 +106,7 @@ fn check_numbers(partitions: &[Partition]) -> Result<()> {
 }
 
 /// A new folder inside of what is read would change it.
-fn refuse_inside<'p>(out: &Path, partitions: impl Iterator<Item = &'p Partition>) -> Result<()> {
+pub(super) fn refuse_inside<'p>(out: &Path, partitions: impl Iterator<Item = &'p Partition>) -> Result<()> {
     let parent = match out.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -281,12 +281,12 @@ fn refused(verdict: &Verdict) -> BTreeMap<i64, String> {
     verdict.refusals.iter().map(|refusal| (refusal.at.offset, why(&refusal.reason))).collect()
 }
 
-fn files(partition: &Partition) -> Vec<FileIn> {
+pub(super) fn files(partition: &Partition) -> Vec<FileIn> {
     let file = |it: &input::SegmentInput| FileIn { path: it.path.clone(), base_offset: it.base_offset, len: it.len };
     partition.segments.iter().map(file).collect()
 }
 
-fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
+pub(super) fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
     let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
     Ok(Some(std::fs::read(&file.path).with_context(|| file.path.display().to_string())?))
 }

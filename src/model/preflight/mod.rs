@@ -26,6 +26,15 @@ use std::io;
 use std::path::PathBuf;
 use watch::{Told, Watch};
 
+/// Whether a coordinator reads a data record, taken by itself; what it does to a group is not asked. What a coordinator
+/// passes over counts as read.
+///
+/// # Errors
+/// Why it refuses the record, and the partition with it.
+pub fn reads(coordinator: Coordinator, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<(), Reason> {
+    read::record(coordinator.rules(), key, value)
+}
+
 /// How many refusals are kept; the rest is counted.
 pub const MAX_REFUSALS: usize = 1000;
 

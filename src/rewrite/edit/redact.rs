@@ -1,0 +1,226 @@
+//! Names replaced for sharing: groups, topics, members, clients, hosts, racks, metadata, ids of topics; in keys, values
+//! and the payloads of members. Lengths stay, and so do numbers, times and everything that a broker reads.
+//!
+//! A name becomes another of the same shape: letters letters, digits digits, the rest (dots, dashes, slashes) as it is; a
+//! character of more bytes becomes one of as many. The same name of one kind becomes the same everywhere, and two
+//! different ones never become the same: each character is moved by a number that follows from the seed, the kind and
+//! the characters before it. So names that begin alike still do, and nobody can tell what they were without the seed.
+//! Bytes that nobody here can read become zeros; what has no readable key goes.
+//! Must not know: which partition a name hashes to.
+
+use super::rename::{Put, copied};
+use super::{Draft, Note};
+use crate::schema::embedded::copy::{Copied, Unreadable};
+use crate::schema::names::{Kind, Names, Payload, in_key, in_value};
+use crate::schema::wire::{UnknownTags, Uuid};
+use crate::schema::{Key, Value};
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+
+/// Replaces names.
+#[derive(Debug, Clone)]
+pub struct Redact {
+    seed: Vec<u8>,
+}
+
+impl Redact {
+    /// The same seed gives the same names.
+    pub fn new(seed: &[u8]) -> Self {
+        Redact { seed: seed.to_vec() }
+    }
+
+    /// What stands in place of a name.
+    pub fn name(&self, kind: Kind, name: &[u8]) -> Vec<u8> {
+        if kind == Kind::Unreadable {
+            return vec![0; name.len()];
+        }
+        let mut hash = Sha256::new();
+        hash.update((self.seed.len() as u64).to_be_bytes());
+        hash.update(&self.seed);
+        hash.update([kind as u8]);
+        let mut out = Vec::with_capacity(name.len());
+        for chunk in name.utf8_chunks() {
+            for character in chunk.valid().chars() {
+                let digest = hash.clone().finalize();
+                let number = digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+                let mut buffer = [0; 4];
+                hash.update(character.encode_utf8(&mut buffer).as_bytes());
+                out.extend_from_slice(moved(character, number).encode_utf8(&mut buffer).as_bytes());
+            }
+            // What is no UTF-8 stays: it is few bytes, and any other could become UTF-8 with its neighbours.
+            out.extend_from_slice(chunk.invalid());
+            hash.update(chunk.invalid());
+        }
+        out
+    }
+
+    fn id(&self, id: Uuid) -> Uuid {
+        if id == Uuid::default() {
+            return id;
+        }
+        let mut hash = Sha256::new();
+        hash.update((self.seed.len() as u64).to_be_bytes());
+        hash.update(&self.seed);
+        hash.update([u8::MAX]);
+        hash.update(id.0);
+        hash.finalize().first_chunk().map_or(id, |bytes| Uuid(*bytes))
+    }
+
+    /// Replaces the names in a record; why it goes, if it cannot be read.
+    pub(super) fn apply(&self, draft: &mut Draft<'_>) -> Option<Note> {
+        let bytes = draft.key.clone();
+        let Ok(mut key) = Key::decode(&bytes) else {
+            return Some(Note::saying(
+                "redact-unreadable",
+                "its key cannot be read, so it may hold any name".to_owned(),
+            ));
+        };
+        let record_type = key.record_type;
+        let mut collect = Collect { redact: self, new: Vec::new() };
+        in_key(&mut key, &mut collect);
+        let new = collect.new;
+        in_key(&mut key, &mut Put::new(&new));
+        let mut out = Vec::new();
+        key.encode(&mut out);
+        draft.key = Cow::Owned(out);
+        draft.notes.push(Note::new("redact"));
+        if let Some(value) = draft.value.take() {
+            draft.value = Some(Cow::Owned(self.value(record_type, &value, &mut draft.notes)));
+        }
+        None
+    }
+
+    fn value(&self, record_type: crate::schema::RecordType, bytes: &[u8], notes: &mut Vec<Note>) -> Vec<u8> {
+        let Ok(mut value) = record_type.decode_value(bytes) else {
+            notes.push(Note::saying("redact-zeros", "the value cannot be decoded".to_owned()));
+            let version = bytes.get(..2).unwrap_or(bytes);
+            return version.iter().copied().chain(std::iter::repeat_n(0, bytes.len() - version.len())).collect();
+        };
+        let mut collect = Collect { redact: self, new: Vec::new() };
+        in_value(&mut value.data, &mut collect);
+        let new = collect.new;
+        in_value(&mut value.data, &mut Put::new(&new));
+        forget_tags(&mut value.data, notes);
+        let zeros = vec![0; value.trailing.len()];
+        value.trailing = &zeros;
+        let mut out = Vec::new();
+        value.encode(&mut out);
+        out
+    }
+}
+
+/// Another character of the same class, whose width in UTF-8 is the same.
+fn moved(character: char, number: u64) -> char {
+    let code = match character as u32 {
+        code @ 0x61..=0x7a => within(code, 0x61, 26, number),
+        code @ 0x41..=0x5a => within(code, 0x41, 26, number),
+        code @ 0x30..=0x39 => within(code, 0x30, 10, number),
+        code @ 0..=0x7f => code,
+        code @ 0x80..=0x7ff => within(code, 0x80, 0x800 - 0x80, number),
+        // Surrogates are no characters: their 2048 numbers are passed over.
+        code @ 0x800..=0xffff => {
+            let dense = if code >= 0xe000 { code - 0x800 } else { code };
+            let dense = within(dense, 0x800, 0x10000 - 0x800 - 0x800, number);
+            if dense >= 0xd800 { dense + 0x800 } else { dense }
+        }
+        code => within(code, 0x10000, 0x100000, number),
+    };
+    char::from_u32(code).unwrap_or(character)
+}
+
+fn within(code: u32, first: u32, count: u32, number: u64) -> u32 {
+    let place = (u64::from(code - first) + number % u64::from(count)) % u64::from(count);
+    first + place as u32
+}
+
+/// Makes new names in the order in which the old ones stand.
+struct Collect<'r> {
+    redact: &'r Redact,
+    new: Vec<Option<Vec<u8>>>,
+}
+
+impl<'a> Names<'a> for Collect<'_> {
+    fn text(&mut self, kind: Kind, text: &mut &'a [u8]) {
+        self.new.push(Some(self.redact.name(kind, text)));
+    }
+
+    fn payload(&mut self, payload: Payload<'a>, bytes: &mut &'a [u8]) {
+        let redact = self.redact;
+        let mut rename = |kind: Kind, name: &[u8]| Some(redact.name(kind, name));
+        self.new.push(match copied(payload, bytes, Unreadable::Zeros, &mut rename) {
+            Copied::New(new) => Some(new),
+            Copied::Same => None,
+            Copied::Opaque => Some(vec![0; bytes.len()]),
+        });
+    }
+
+    fn id(&mut self, id: &mut Uuid) {
+        *id = self.redact.id(*id);
+    }
+}
+
+/// Tagged fields without a name may hold any.
+fn forget_tags(value: &mut Value<'_>, notes: &mut Vec<Note>) {
+    struct Forget(bool);
+    impl<'a> Names<'a> for Forget {
+        fn text(&mut self, _: Kind, _: &mut &'a [u8]) {}
+        fn payload(&mut self, _: Payload<'a>, _: &mut &'a [u8]) {}
+        fn tags(&mut self, tags: &mut UnknownTags<'a>) {
+            self.0 |= tags.iter().next().is_some();
+            *tags = UnknownTags::default();
+        }
+    }
+    let mut forget = Forget(false);
+    in_value(value, &mut forget);
+    if forget.0 {
+        let lost = vec!["unknownTaggedFields"];
+        notes.push(Note { lost, ..Note::saying("redact-tags", "what they hold is not known".to_owned()) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_keep_their_shape_and_stay_apart() {
+        let redact = Redact::new(b"seed");
+        let name = |text: &str| String::from_utf8(redact.name(Kind::Group, text.as_bytes())).unwrap();
+        for text in ["orders-EU.v2", "", "größe-\u{d7ff}\u{e000}\u{ffff}-🚀\u{10ffff}", "/10.0.0.1:9092"] {
+            let new = name(text);
+            assert_eq!(new.chars().count(), text.chars().count(), "{text}");
+            for (old, new) in text.chars().zip(new.chars()) {
+                assert_eq!(old.len_utf8(), new.len_utf8());
+                assert_eq!(old.is_ascii_digit(), new.is_ascii_digit());
+                assert_eq!(old.is_ascii_lowercase(), new.is_ascii_lowercase());
+                assert_eq!(
+                    old.is_ascii() && !old.is_ascii_alphanumeric(),
+                    new.is_ascii() && !new.is_ascii_alphanumeric()
+                );
+            }
+        }
+        // As many new names as old ones, whatever they share.
+        let all: BTreeSet<String> = (0..2000).map(|n| name(&format!("{n}"))).collect();
+        assert_eq!(all.len(), 2000);
+        let letters: BTreeSet<String> = ('a'..='z').map(|letter| name(&letter.to_string())).collect();
+        assert_eq!(letters.len(), 26);
+        // Names that begin alike still do; kinds and seeds differ.
+        assert_eq!(name("orders-1")[..7], name("orders-2")[..7]);
+        assert_ne!(redact.name(Kind::Topic, b"orders"), redact.name(Kind::Group, b"orders"));
+        assert_ne!(Redact::new(b"other").name(Kind::Group, b"orders"), redact.name(Kind::Group, b"orders"));
+        assert_eq!(redact.name(Kind::Group, b"a\xff\xfe"), [&redact.name(Kind::Group, b"a")[..], b"\xff\xfe"].concat());
+        assert_eq!(redact.name(Kind::Unreadable, b"secret"), [0; 6]);
+    }
+
+    #[test]
+    fn moving_is_one_to_one() {
+        for number in [0, 1, 12345, u64::MAX] {
+            for range in [0x80..0x800, 0x800..0x10000u32] {
+                let all: Vec<_> = range.filter_map(char::from_u32).collect();
+                let moved: BTreeSet<_> = all.iter().map(|it| moved(*it, number)).collect();
+                assert_eq!(moved.len(), all.len());
+            }
+        }
+    }
+}

@@ -167,4 +167,13 @@ impl Edits {
             notes,
         })
     }
+
+    /// A record that was not in the log, by the names that it gets, as it is to be shown.
+    fn finish(&self, (key, value): (Vec<u8>, Vec<u8>)) -> (Vec<u8>, Vec<u8>) {
+        let Some(redact) = &self.redact else { return (key, value) };
+        let mut draft = Draft { key: Cow::Owned(key), value: Some(Cow::Owned(value)), notes: Vec::new() };
+        // What was made here can be read.
+        let _ = redact.apply(&mut draft);
+        (draft.key.into_owned(), draft.value.unwrap_or_default().into_owned())
+    }
 }

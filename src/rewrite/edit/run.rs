@@ -5,6 +5,7 @@
 //! log stay in their order. The end of a transaction follows its data to wherever they went.
 //! Must not know: where what it hands on goes to.
 
+use super::drops::group_of;
 use super::feed::Feed;
 use super::reframe::{Placed, Shape, moved, put_epoch, rebuild};
 use super::set_offset::Append;
@@ -96,6 +97,7 @@ pub fn run(feeds: &mut [Feed], how: &How<'_>, asked: &BTreeSet<(usize, i64)>, si
         ran: Ran::default(),
     };
     engine.merge(feeds, &mut Inflater::with_limit(how.max_inflated))?;
+    engine.open.settle()?;
     engine.append(feeds)?;
     let mut ran = engine.ran;
     ran.ends = match how.routing {
@@ -187,7 +189,8 @@ impl Engine<'_> {
         }
         let changes = self.how.shape.changes(&header);
         if self.how.edits.is_none() && changes.is_empty() && !self.shards() && !self.how.shape.renumber {
-            self.ran.tally.records += u64::try_from(header.count).unwrap_or(0);
+            let count = u64::try_from(header.count).ok();
+            self.ran.tally.records += count.unwrap_or_else(|| batch.records(inflater).count() as u64);
             return self.copy(feed, batch);
         }
         self.records(feed, batch, &header, &changes, inflater)
@@ -417,7 +420,7 @@ impl Engine<'_> {
     fn target_of(&self, feed: usize, record: &Record<'_>, decision: &Decision) -> usize {
         let Routing::Shard(n) = self.how.routing else { return feed };
         let key = decision.key.as_deref().or(record.key);
-        match key.and_then(super::drops::group_of) {
+        match key.and_then(group_of) {
             Some(group) => partition_of(group, n) as usize,
             // Of nobody's: it stays where it was, as far as that is there.
             None => (self.partitions.get(feed).copied().unwrap_or(0).rem_euclid(n)) as usize,
@@ -450,47 +453,44 @@ impl Engine<'_> {
     /// Commits that are not in any old log.
     fn append(&mut self, feeds: &[Feed]) -> io::Result<()> {
         let how = self.how;
-        let mut by_target: BTreeMap<usize, Vec<&Append>> = BTreeMap::new();
+        let now = how.edits.set_offsets.now;
+        let mut by_target: BTreeMap<usize, Vec<(Vec<u8>, Vec<u8>)>> = BTreeMap::new();
         for (feed, appends) in &how.edits.set_offsets.appended {
+            let own = self.origins.iter().position(|place| place == feed);
             for append in appends {
-                let own = self.origins.iter().position(|place| place == feed);
+                let magic = own.and_then(|own| self.targets.get(own)).map_or(2, |place| place.magic);
+                // What reads magic 0 and 1 only reads version 1.
+                let version = if magic < 2 && !how.shape.upgrade { 1 } else { append.version };
+                let (key, value) = how.edits.finish(Append { version, ..append.clone() }.record(now));
                 let target = match (how.routing, own) {
                     (Routing::Stay, Some(own)) => own,
                     (Routing::Stay, None) => continue,
-                    (Routing::Shard(n), _) => partition_of(&append.wish.group, n) as usize,
+                    (Routing::Shard(n), _) => partition_of(group_of(&key).unwrap_or_default(), n) as usize,
                 };
-                by_target.entry(target).or_default().push(append);
+                by_target.entry(target).or_default().push((key, value));
             }
         }
-        for (target, appends) in by_target {
+        for (target, records) in by_target {
             if !self.renumbers()
                 && let (Some(feed), Some(place)) = (feeds.get(target), self.targets.get_mut(target))
             {
                 place.next = place.next.max(feed.end);
             }
-            for together in appends.chunks(APPENDED_TOGETHER) {
-                self.append_to(target, together)?;
+            for together in records.chunks(APPENDED_TOGETHER) {
+                self.append_to(target, together, now)?;
             }
         }
         Ok(())
     }
 
-    fn append_to(&mut self, target: usize, appends: &[&Append]) -> io::Result<()> {
-        let now = self.how.edits.set_offsets.now;
+    fn append_to(&mut self, target: usize, records: &[(Vec<u8>, Vec<u8>)], now: i64) -> io::Result<()> {
         let Some(place) = self.targets.get(target) else { return Ok(()) };
         let (partition, first) = (place.partition, place.next);
         let magic = if self.how.shape.upgrade { 2 } else { place.magic };
-        // What reads magic 0 and 1 only reads version 1.
-        let version = |version: i16| if magic < 2 { 1 } else { version };
-        let records: Vec<_> = appends
-            .iter()
-            .map(|it| Append { wish: it.wish.clone(), version: version(it.version) }.record(now))
-            .collect();
-        let entries: Vec<_> = records
-            .iter()
-            .enumerate()
-            .map(|(i, (key, value))| Entry {
-                offset: first + i as i64,
+        let entries: Vec<_> = (first..)
+            .zip(records)
+            .map(|(offset, (key, value))| Entry {
+                offset,
                 timestamp: now,
                 key: Some(key),
                 value: Some(value),
@@ -580,10 +580,7 @@ impl Open {
         let targets = by_feed.remove(&feed).unwrap_or_default();
         for target in &targets {
             if self.early.remove(&(producer, feed, *target)).is_some_and(|said| said != is_commit) {
-                return Err(io::Error::other(format!(
-                    "transactions of producer {producer} in several partitions overlap in time and end differently: their \
-                     commits cannot be told apart in one partition; --drop-group takes out the group that stands in two"
-                )));
+                return Err(overlap(producer));
             }
             for (other, _) in by_feed.iter().filter(|(_, to)| to.contains(target)) {
                 self.early.insert((producer, *other, *target), is_commit);
@@ -594,4 +591,16 @@ impl Open {
         }
         Ok(targets.into_iter().collect())
     }
+
+    /// What was ended early must have ended at all.
+    fn settle(&self) -> io::Result<()> {
+        self.early.keys().min().map_or(Ok(()), |(producer, ..)| Err(overlap(*producer)))
+    }
+}
+
+fn overlap(producer: i64) -> io::Error {
+    io::Error::other(format!(
+        "transactions of producer {producer} in several partitions overlap in time and end differently, or one never ends: \
+         their commits cannot be told apart in one partition. --drop-group takes out the group that stands in two"
+    ))
 }

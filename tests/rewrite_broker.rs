@@ -1,0 +1,98 @@
+//! Against real brokers: they load what `rewrite` made of many logs at once, and say what `describe` reads from it.
+//!
+//! Needs a JDK, jq, python3 and Kafka's jars (tests/broker/README.md); without them it says what is missing and passes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+#[path = "common/rewritten.rs"]
+mod rewritten;
+
+use common::kafka;
+use common::told::{Told, described, load_lines};
+use common::{exhibits, facts};
+use rewritten::*;
+use std::path::{Path, PathBuf};
+
+const TOPIC_ID: &str = "AAECAwQFBgcICQoLDA0ODw";
+
+/// Of these no two have transactions of one producer.
+const MERGED: &[&str] =
+    &["tx", "classic", "consumer", "share", "streams", "codecs", "museum/clients", "museum/2.3.1-format-0.9"];
+
+/// Logs of different clusters, made loadable by a release, with names that do not meet, spread over fifty partitions.
+fn merged(target: &str, more: &[&str]) -> Rewritten {
+    let all = exhibits();
+    let parts: Vec<_> = MERGED
+        .iter()
+        .chain(more)
+        .map(|name| {
+            let exhibit = all.iter().find(|it| it.name == *name).unwrap();
+            let log_dir = exhibit.dir.join(&exhibit.log_dirs()[0]);
+            let part = rewrite(&["--redact", "--seed", name, "--target", target], &[&log_dir]);
+            assert_eq!(part.code, 0, "{name}: {}", part.said);
+            part
+        })
+        .collect();
+    let paths: Vec<&Path> = parts.iter().map(|part| part.out.as_path()).collect();
+    let options = ["--partitions", "50", "--topic-id", TOPIC_ID, "--target", target, "--codec", "lz4", "--upgrade"];
+    let merged = rewrite(&options, &paths);
+    assert_eq!(merged.code, 0, "{}", merged.said);
+    // Nothing more is dropped for the company it is in.
+    let groups = |log_dir: &Path| digests(log_dir).into_values().flat_map(|it| it.groups).collect::<Vec<_>>();
+    let mut before: Vec<_> = parts.iter().flat_map(|part| groups(&part.out)).collect();
+    let mut after = groups(&merged.out);
+    before.sort();
+    after.sort();
+    assert!(before == after, "{} groups became {}", before.len(), after.len());
+    merged
+}
+
+fn loads_and_says_the_same(version: &str, target: &str, more: &[&str], options: &[&str], least: usize) {
+    if !kafka::ready(&[version]) {
+        return;
+    }
+    let merged = merged(target, more);
+    let new: PathBuf = merged.out.clone();
+    let back = kafka::load_back(version, &new, &["partitions=50".to_owned()]);
+    let told = Told::of(&back.truth);
+    let (ours, _) = described(&new, &told, options);
+    let (differences, counts) = facts::compare(&told.facts, &ours);
+    let left: Vec<_> = differences.iter().filter(|it| !told.explains(it)).map(ToString::to_string).collect();
+    assert!(left.is_empty(), "{version}: {} differences:\n{}", left.len(), left.join("\n"));
+    println!("{version}: {counts}");
+    assert!(counts.groups >= least, "too little was compared: {counts}");
+    // Releases up to 3.9 count nothing.
+    if !back.lines.is_empty() {
+        assert_eq!(back.lines, load_lines(&new));
+    }
+}
+
+#[test]
+fn kafka_4_4_loads_it() {
+    loads_and_says_the_same("4.4.0", "4.4", &["museum/3.7.2", "museum/4.0.0"], &[], 60);
+}
+
+#[test]
+fn kafka_4_0_loads_it() {
+    loads_and_says_the_same("4.0.0", "4.0.0", &["museum/3.7.2"], &["--as-broker", "4.0"], 40);
+}
+
+#[test]
+fn kafka_3_9_loads_it() {
+    loads_and_says_the_same("3.9.2", "3.9", &[], &["--as-broker", "3.9"], 30);
+}
+
+#[test]
+fn the_old_loader_reads_every_log_made_for_2_8() {
+    if !kafka::ready(&["2.8.2"]) {
+        return;
+    }
+    for exhibit in exhibits() {
+        let log_dir = exhibit.dir.join(&exhibit.log_dirs()[0]);
+        let new = rewrite(&["--target", "2.8"], &[&log_dir]);
+        assert_eq!(new.code, 0, "{}: {}", exhibit.name, new.said);
+        let refused = kafka::refused_by_old_loader("2.8.2", &new.out);
+        assert!(refused.is_empty(), "{}: {refused:?}", exhibit.name);
+    }
+}

@@ -9,7 +9,7 @@ mod common;
 mod rewritten;
 
 use build::*;
-use common::{exhibits, names_in};
+use common::exhibits;
 use rewritten::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -168,5 +168,4 @@ fn no_name_is_left() {
         }
     }
     assert!(looked_for > 500, "{looked_for}");
-    let _ = names_in;
 }

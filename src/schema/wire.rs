@@ -543,6 +543,11 @@ impl<'a> UnknownTags<'a> {
         self.0.get_or_insert_default().push((tag, bytes));
     }
 
+    /// The bytes of each, to put others in their place.
+    pub fn bytes_mut(&mut self) -> impl Iterator<Item = &mut &'a [u8]> {
+        self.0.iter_mut().flat_map(|tags| tags.iter_mut().map(|(_, bytes)| bytes))
+    }
+
     /// Tag and bytes of each.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &'a [u8])> + '_ {
         self.0.iter().flat_map(|tags| tags.iter().copied())

@@ -8,12 +8,12 @@
 //! Bytes that nobody here can read become zeros; what has no readable key goes.
 //! Must not know: which partition a name hashes to.
 
-use super::rename::{Put, copied};
+use super::rename::copied;
 use super::{Draft, Note};
 use crate::schema::embedded::copy::{Copied, Unreadable};
 use crate::schema::names::{Kind, Names, Payload, in_key, in_value};
 use crate::schema::wire::{UnknownTags, Uuid};
-use crate::schema::{Key, Value};
+use crate::schema::{Key, RecordType};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
@@ -55,9 +55,6 @@ impl Redact {
     }
 
     fn id(&self, id: Uuid) -> Uuid {
-        if id == Uuid::default() {
-            return id;
-        }
         let mut hash = Sha256::new();
         hash.update((self.seed.len() as u64).to_be_bytes());
         hash.update(&self.seed);
@@ -68,44 +65,32 @@ impl Redact {
 
     /// Replaces the names in a record; why it goes, if it cannot be read.
     pub(super) fn apply(&self, draft: &mut Draft<'_>) -> Option<Note> {
-        let bytes = draft.key.clone();
+        let bytes = draft.key.clone().into_owned();
         let Ok(mut key) = Key::decode(&bytes) else {
-            return Some(Note::saying(
-                "redact-unreadable",
-                "its key cannot be read, so it may hold any name".to_owned(),
-            ));
+            let why = "its key cannot be read, so it may hold any name".to_owned();
+            return Some(Note::saying("redact-unreadable", why));
         };
-        let record_type = key.record_type;
-        let mut collect = Collect { redact: self, new: Vec::new() };
-        in_key(&mut key, &mut collect);
-        let new = collect.new;
-        in_key(&mut key, &mut Put::new(&new));
-        let mut out = Vec::new();
-        key.encode(&mut out);
-        draft.key = Cow::Owned(out);
+        let mut places = Places::new(self, &bytes);
+        in_key(&mut key, &mut places);
+        draft.key = Cow::Owned(places.new);
         draft.notes.push(Note::new("redact"));
         if let Some(value) = draft.value.take() {
-            draft.value = Some(Cow::Owned(self.value(record_type, &value, &mut draft.notes)));
+            draft.value = Some(Cow::Owned(self.value(key.record_type, &value, &mut draft.notes)));
         }
         None
     }
 
-    fn value(&self, record_type: crate::schema::RecordType, bytes: &[u8], notes: &mut Vec<Note>) -> Vec<u8> {
+    fn value(&self, record_type: RecordType, bytes: &[u8], notes: &mut Vec<Note>) -> Vec<u8> {
         let Ok(mut value) = record_type.decode_value(bytes) else {
             notes.push(Note::saying("redact-zeros", "the value cannot be decoded".to_owned()));
             let version = bytes.get(..2).unwrap_or(bytes);
             return version.iter().copied().chain(std::iter::repeat_n(0, bytes.len() - version.len())).collect();
         };
-        let mut collect = Collect { redact: self, new: Vec::new() };
-        in_value(&mut value.data, &mut collect);
-        let new = collect.new;
-        in_value(&mut value.data, &mut Put::new(&new));
-        forget_tags(&mut value.data, notes);
-        let zeros = vec![0; value.trailing.len()];
-        value.trailing = &zeros;
-        let mut out = Vec::new();
-        value.encode(&mut out);
-        out
+        let mut places = Places::new(self, bytes);
+        in_value(&mut value.data, &mut places);
+        places.text(Kind::Unreadable, &mut value.trailing);
+        places.put_ids();
+        places.new
     }
 }
 
@@ -133,48 +118,68 @@ fn within(code: u32, first: u32, count: u32, number: u64) -> u32 {
     first + place as u32
 }
 
-/// Makes new names in the order in which the old ones stand.
-struct Collect<'r> {
+/// Puts new names where the old ones stand: decoded texts are pieces of the bytes that they were decoded from.
+struct Places<'r> {
     redact: &'r Redact,
-    new: Vec<Option<Vec<u8>>>,
+    old: &'r [u8],
+    new: Vec<u8>,
+    /// Old and new.
+    ids: Vec<(Uuid, Uuid)>,
 }
 
-impl<'a> Names<'a> for Collect<'_> {
+impl<'r> Places<'r> {
+    fn new(redact: &'r Redact, old: &'r [u8]) -> Self {
+        Places { redact, old, new: old.to_vec(), ids: Vec::new() }
+    }
+
+    fn put(&mut self, piece: &[u8], new: &[u8]) {
+        let start = (piece.as_ptr() as usize).wrapping_sub(self.old.as_ptr() as usize);
+        let room = start.checked_add(piece.len()).and_then(|end| self.new.get_mut(start..end));
+        if let Some(room) = room.filter(|room| room.len() == new.len()) {
+            room.copy_from_slice(new);
+        }
+    }
+
+    /// Ids are copied when they are decoded; sixteen bytes that are the same are the same id.
+    fn put_ids(&mut self) {
+        for (old, new) in std::mem::take(&mut self.ids) {
+            let found: Vec<_> = memchr::memmem::find_iter(self.old, &old.0).collect();
+            for start in found {
+                if let Some(room) = self.new.get_mut(start..start + 16) {
+                    room.copy_from_slice(&new.0);
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Names<'a> for Places<'_> {
     fn text(&mut self, kind: Kind, text: &mut &'a [u8]) {
-        self.new.push(Some(self.redact.name(kind, text)));
+        let new = self.redact.name(kind, text);
+        self.put(text, &new);
     }
 
     fn payload(&mut self, payload: Payload<'a>, bytes: &mut &'a [u8]) {
         let redact = self.redact;
         let mut rename = |kind: Kind, name: &[u8]| Some(redact.name(kind, name));
-        self.new.push(match copied(payload, bytes, Unreadable::Zeros, &mut rename) {
-            Copied::New(new) => Some(new),
-            Copied::Same => None,
-            Copied::Opaque => Some(vec![0; bytes.len()]),
-        });
+        let new = match copied(payload, bytes, Unreadable::Zeros, &mut rename) {
+            Copied::New(new) if new.len() == bytes.len() => new,
+            Copied::Same => return,
+            Copied::New(_) | Copied::Opaque => vec![0; bytes.len()],
+        };
+        self.put(bytes, &new);
     }
 
     fn id(&mut self, id: &mut Uuid) {
-        *id = self.redact.id(*id);
-    }
-}
-
-/// Tagged fields without a name may hold any.
-fn forget_tags(value: &mut Value<'_>, notes: &mut Vec<Note>) {
-    struct Forget(bool);
-    impl<'a> Names<'a> for Forget {
-        fn text(&mut self, _: Kind, _: &mut &'a [u8]) {}
-        fn payload(&mut self, _: Payload<'a>, _: &mut &'a [u8]) {}
-        fn tags(&mut self, tags: &mut UnknownTags<'a>) {
-            self.0 |= tags.iter().next().is_some();
-            *tags = UnknownTags::default();
+        if *id != Uuid::default() {
+            self.ids.push((*id, self.redact.id(*id)));
         }
     }
-    let mut forget = Forget(false);
-    in_value(value, &mut forget);
-    if forget.0 {
-        let lost = vec!["unknownTaggedFields"];
-        notes.push(Note { lost, ..Note::saying("redact-tags", "what they hold is not known".to_owned()) });
+
+    fn tags(&mut self, tags: &mut UnknownTags<'a>) {
+        for bytes in tags.bytes_mut() {
+            self.text(Kind::Unreadable, bytes);
+        }
     }
 }
 

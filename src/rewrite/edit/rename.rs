@@ -230,12 +230,12 @@ pub(super) fn copied(
 }
 
 /// Puts collected names in their places: shown in the same order.
-pub(super) struct Put<'n> {
+struct Put<'n> {
     new: std::slice::Iter<'n, Option<Vec<u8>>>,
 }
 
 impl<'n> Put<'n> {
-    pub(super) fn new(new: &'n [Option<Vec<u8>>]) -> Self {
+    fn new(new: &'n [Option<Vec<u8>>]) -> Self {
         Put { new: new.iter() }
     }
 

@@ -188,7 +188,8 @@ impl Engine<'_> {
             return self.empty(feed, batch, &header, "empty-batch");
         }
         let changes = self.how.shape.changes(&header);
-        if self.how.edits.is_none() && changes.is_empty() && !self.shards() && !self.how.shape.renumber {
+        let is_same = self.how.edits.is_none() && changes.is_empty() && !self.renumbers();
+        if is_same && self.asked.is_empty() {
             let count = u64::try_from(header.count).ok();
             self.ran.tally.records += count.unwrap_or_else(|| batch.records(inflater).count() as u64);
             return self.copy(feed, batch);

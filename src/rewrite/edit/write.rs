@@ -121,7 +121,11 @@ pub fn write(work: &mut Work<'_>, out: &OutDir, listener: &mut dyn Listener) -> 
         }
         let more = origins(work, &outcome.verdicts)?;
         if more.is_empty() {
-            break;
+            let verdict = outcome.verdicts.iter().find(|verdict| !verdict.loads());
+            let first = verdict.and_then(|verdict| verdict.refusals.first());
+            let why = first.map_or(String::new(), |it| format!(" (offset {}: {})", it.at.offset, it.reason));
+            let why = format!("{} would not load it because of what is no record of a group{why}", work.broker);
+            return Err(io::Error::other(why));
         }
         work.edits.drops.refused.extend(more);
         listener.again()?;

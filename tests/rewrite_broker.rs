@@ -85,9 +85,14 @@ fn loads_and_says_the_same(version: &str, target: &str, more: &[&str], options: 
     assert!(left.is_empty(), "{version}: {} differences:\n{}", left.len(), left.join("\n"));
     println!("{version}: {counts}");
     assert!(counts.groups >= least, "too little was compared: {counts}");
-    // Releases up to 3.9 count nothing.
+    // Releases up to 3.9 count nothing, and 4.0 does not count records of types that it does not know.
     if !back.lines.is_empty() {
-        assert_eq!(back.lines, load_lines(&new));
+        let bytes = |lines: &[(i32, u64, u64)]| lines.iter().map(|(n, _, bytes)| (*n, *bytes)).collect::<Vec<_>>();
+        let expected = load_lines(&new);
+        assert_eq!(bytes(&back.lines), bytes(&expected));
+        if options.is_empty() {
+            assert_eq!(back.lines, expected);
+        }
     }
 }
 

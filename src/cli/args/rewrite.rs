@@ -17,14 +17,15 @@ use std::path::PathBuf;
 /// `rewrite`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-DIR becomes a log dir with a folder __consumer_offsets-N for every partition, and what was done in rewrite.txt and
-rewrite.jsonl. It is written under another name, read back, and renamed at the very end: it is there whole or not at
-all. Batches that no edit touches are copied byte for byte; the others keep codec, times, producers, leader epochs and
-offsets, unless an option says otherwise. Index files and snapshots are left to the broker, which makes them anew.
+DIR becomes a log dir with a folder __consumer_offsets-N for every partition, and what was done in
+rewrite.txt and rewrite.jsonl. It is written under another name, read back, and renamed at the very
+end: it is there whole or not at all. Batches that no edit touches are copied byte for byte; the
+others keep codec, times, producers, leader epochs and offsets, unless an option says otherwise.
+Index files and snapshots are left to the broker, which makes them anew.
 
-Options combine, in this order whatever the order on the command line: drops, by the names in the input; renames;
-offsets that are set, by the new names; what --target needs; --redact; framing (--upgrade, --codec, --renumber,
---partitions).
+Options combine, in this order whatever the order on the command line: drops, by the names in the
+input; renames; offsets that are set, by the new names; what --target needs; --redact; framing
+(--upgrade, --codec, --renumber, --partitions).
 
 A damaged log is refused: 'grouplog salvage' makes a sound copy first.
 
@@ -34,11 +35,12 @@ Examples:
   A group's offset set back, before the broker starts again:
     grouplog rewrite --set-offset my-group/orders/0=42 --out /backup/new /var/lib/kafka
   Groups of one team, for another cluster whose topic has another id and 60 partitions:
-    grouplog rewrite --keep-group 'orders-*' --partitions 60 --topic-id 00YQRhQSSde_UAyBnyxN9g --out new /var/lib/kafka
+    grouplog rewrite --keep-group 'orders-*' --partitions 60 --topic-id 00YQRhQSSde_UAyBnyxN9g \\
+      --out /backup/new /var/lib/kafka
   A log that 4.4 refuses to load, made loadable, with a list of every change:
-    grouplog rewrite --target 4.4 --log changes.jsonl --out new /var/lib/kafka/__consumer_offsets-12
+    grouplog rewrite --target 4.4 --log changes.jsonl --out new __consumer_offsets-12
   A log to attach to a bug report:
-    grouplog rewrite --redact --out shared /var/lib/kafka/__consumer_offsets-12")]
+    grouplog rewrite --redact --out shared __consumer_offsets-12")]
 pub struct RewriteArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -62,7 +64,7 @@ pub struct RewriteArgs {
     #[allow(missing_docs)]
     pub framing: Framing,
     /// Replace the names of groups, topics, members, clients and hosts, and commits' metadata, consistently and with
-    /// their lengths kept, so that the log can be shown to others
+    /// their lengths kept, so that the log can be shown to others (but not what --log lists: it has the old names too)
     #[arg(long, help_heading = "Share")]
     pub redact: bool,
     /// The same text gives the same names again; without it, nobody can tell them, nor make them again

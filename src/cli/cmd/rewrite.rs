@@ -41,6 +41,7 @@ use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Where logs are merged or numbered anew, segments grow to so many bytes, as those of this topic do.
 const TOPIC_SEGMENT_BYTES: u64 = 100 << 20;
@@ -317,7 +318,7 @@ impl Job<'_> {
                 Some(_) => None,
                 None => read.first().and_then(|(_, partition)| partition.number),
             },
-            paths: read.iter().map(|(_, partition)| partition.path().display().to_string()).collect(),
+            paths: read.iter().map(|(_, partition)| self.named(partition)).collect(),
             tally: &done.ran.tally,
             damage: &damage,
             written: wrote.collect(),
@@ -325,6 +326,13 @@ impl Job<'_> {
         self.note_refused(&told);
         report.told(&told)?;
         Ok(!damage.is_empty())
+    }
+
+    /// What is told of where a partition was: a redacted log does not say in which folders.
+    fn named(&self, partition: &Partition) -> String {
+        let path = partition.path();
+        let name = if self.args.redact { path.file_name().map(Path::new) } else { None };
+        name.unwrap_or(path).display().to_string()
     }
 
     fn survey(&mut self, partition: &Partition) -> Result<Salvage> {

@@ -23,6 +23,9 @@ use std::io;
 /// Commits that are written at the end share a batch, so many at most.
 const APPENDED_TOGETHER: usize = 500;
 
+/// Bytes of a record that is made here.
+type KeyValue = (Vec<u8>, Vec<u8>);
+
 /// Where records go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Routing {
@@ -455,7 +458,7 @@ impl Engine<'_> {
     fn append(&mut self, feeds: &[Feed]) -> io::Result<()> {
         let how = self.how;
         let now = how.edits.set_offsets.now;
-        let mut by_target: BTreeMap<usize, Vec<(Vec<u8>, Vec<u8>)>> = BTreeMap::new();
+        let mut by_target: BTreeMap<usize, Vec<KeyValue>> = BTreeMap::new();
         for (feed, appends) in &how.edits.set_offsets.appended {
             let own = self.origins.iter().position(|place| place == feed);
             for append in appends {
@@ -484,7 +487,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn append_to(&mut self, target: usize, records: &[(Vec<u8>, Vec<u8>)], now: i64) -> io::Result<()> {
+    fn append_to(&mut self, target: usize, records: &[KeyValue], now: i64) -> io::Result<()> {
         let Some(place) = self.targets.get(target) else { return Ok(()) };
         let (partition, first) = (place.partition, place.next);
         let magic = if self.how.shape.upgrade { 2 } else { place.magic };

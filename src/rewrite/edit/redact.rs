@@ -16,17 +16,30 @@ use crate::schema::wire::{UnknownTags, Uuid};
 use crate::schema::{Key, RecordType};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// So many bytes of names are remembered: a log names the same ones over and over.
+const REMEMBERED: usize = 16 << 20;
 
 /// Replaces names.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Redact {
     seed: Vec<u8>,
+    remembered: Mutex<Remembered>,
+}
+
+/// New names by kind and old ones.
+#[derive(Debug, Default)]
+struct Remembered {
+    names: HashMap<(Kind, Box<[u8]>), Vec<u8>>,
+    bytes: usize,
 }
 
 impl Redact {
     /// The same seed gives the same names.
     pub fn new(seed: &[u8]) -> Self {
-        Redact { seed: seed.to_vec() }
+        Redact { seed: seed.to_vec(), remembered: Mutex::default() }
     }
 
     /// What stands in place of a name.
@@ -34,6 +47,19 @@ impl Redact {
         if kind == Kind::Unreadable {
             return vec![0; name.len()];
         }
+        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (kind, name.into());
+        if let Some(new) = remembered.names.get(&key) {
+            return new.clone();
+        }
+        if remembered.bytes > REMEMBERED {
+            *remembered = Remembered::default();
+        }
+        remembered.bytes += 2 * name.len() + size_of::<(Kind, Box<[u8]>, Vec<u8>)>();
+        remembered.names.entry(key).or_insert_with(|| self.made(kind, name)).clone()
+    }
+
+    fn made(&self, kind: Kind, name: &[u8]) -> Vec<u8> {
         let mut hash = Sha256::new();
         hash.update((self.seed.len() as u64).to_be_bytes());
         hash.update(&self.seed);

@@ -43,8 +43,14 @@ _grouplog() {
             grouplog,partition-of)
                 cmd="grouplog__subcmd__partition__subcmd__of"
                 ;;
+            grouplog,salvage)
+                cmd="grouplog__subcmd__salvage"
+                ;;
             grouplog,schema)
                 cmd="grouplog__subcmd__schema"
+                ;;
+            grouplog,verify)
+                cmd="grouplog__subcmd__verify"
                 ;;
             grouplog__subcmd__help,describe)
                 cmd="grouplog__subcmd__help__subcmd__describe"
@@ -73,8 +79,14 @@ _grouplog() {
             grouplog__subcmd__help,partition-of)
                 cmd="grouplog__subcmd__help__subcmd__partition__subcmd__of"
                 ;;
+            grouplog__subcmd__help,salvage)
+                cmd="grouplog__subcmd__help__subcmd__salvage"
+                ;;
             grouplog__subcmd__help,schema)
                 cmd="grouplog__subcmd__help__subcmd__schema"
+                ;;
+            grouplog__subcmd__help,verify)
+                cmd="grouplog__subcmd__help__subcmd__verify"
                 ;;
             *)
                 ;;
@@ -83,7 +95,7 @@ _grouplog() {
 
     case "${cmd}" in
         grouplog)
-            opts="-q -v -h -V --color --no-progress --quiet --verbose --help --version info dump groups describe history diff partition-of schema generate help"
+            opts="-q -v -h -V --color --no-progress --quiet --verbose --help --version info dump groups describe history diff salvage verify partition-of schema generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -237,7 +249,7 @@ _grouplog() {
             return 0
             ;;
         grouplog__subcmd__dump)
-            opts="-q -v -h --partition --include-stray --max-inflated --format --batches --raw --limit --group --group-regex --topic --type --member --producer-id --offset --time --now --color --no-progress --quiet --verbose --help"
+            opts="-q -v -h --partition --include-stray --max-inflated --format --batches --side-files --raw --limit --group --group-regex --topic --type --member --producer-id --offset --time --now --color --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -415,7 +427,7 @@ _grouplog() {
             return 0
             ;;
         grouplog__subcmd__help)
-            opts="info dump groups describe history diff partition-of schema generate help"
+            opts="info dump groups describe history diff salvage verify partition-of schema generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -554,7 +566,35 @@ _grouplog() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        grouplog__subcmd__help__subcmd__salvage)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         grouplog__subcmd__help__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        grouplog__subcmd__help__subcmd__verify)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -710,6 +750,48 @@ _grouplog() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        grouplog__subcmd__salvage)
+            opts="-q -v -h --partition --include-stray --max-inflated --out --dry-run --also --mend --keep-doubtful --include-leftovers --drop-unloadable --format --color --no-progress --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --partition)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-inflated)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --also)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drop-unloadable)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         grouplog__subcmd__schema)
             opts="-q -v -h --format --color --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -719,6 +801,48 @@ _grouplog() {
             case "${prev}" in
                 --format)
                     COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        grouplog__subcmd__verify)
+            opts="-q -v -h --partition --include-stray --max-inflated --fast --broker --min-severity --format --threads --color --no-progress --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --partition)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-inflated)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --broker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --min-severity)
+                    COMPREPLY=($(compgen -W "info warning error" -- "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl csv" -- "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)

@@ -38,6 +38,8 @@ complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "groups" -d 'Which
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "salvage" -d 'A loadable copy of a damaged log with every record that can be read, and exactly what was lost'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "verify" -d 'Is every byte sound? Which damage is there, and whose offsets does it touch?'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "schema" -d 'Record types, their versions and fields'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "generate" -d 'Write the man pages or shell completions'
@@ -64,7 +66,7 @@ table\t'A table for people'
 csv\t'Comma-separated values with a header line'
 kafka-dump-log\t'The text of kafka-dump-log.sh --deep-iteration --offsets-decoder'
 kafka-formatter\t'The JSON of Kafka\'s console consumer formatters for this topic'"
-complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l limit -d 'Stop after N records (or batches)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l limit -d 'Stop after N records (or batches, or entries)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l group -d 'Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. \'\' is the empty group id' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l group-regex -d 'Only groups that this regular expression matches whole' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l topic -d 'Only commits of this topic' -r
@@ -79,6 +81,7 @@ always\t'Always'
 never\t'Never'"
 complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l include-stray -d 'Read folders named -delete, -future or -stray too'
 complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l batches -d 'Print batch headers instead of records'
+complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l side-files -d 'Print the files beside the segments instead: indexes, producer snapshots, checkpoints (one can also be given as PATH)'
 complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l raw -d 'Add the bytes of key and value (base64)'
 complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -l no-progress -d 'Show no progress bar on long work'
 complete -c grouplog -n "__fish_grouplog_using_subcommand dump" -s q -l quiet -d 'Say nothing on stderr but errors'
@@ -209,6 +212,46 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -l no-progress -
 complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -s q -l quiet -d 'Say nothing on stderr but errors'
 complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
 complete -c grouplog -n "__fish_grouplog_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l out -d 'The new log dir, which must not exist' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l also -d 'Fill what is lost from another copy: a partition folder, or a log dir that holds it (repeatable)' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l drop-unloadable -d 'Take out the records at which a group coordinator of this release (as \'verify --broker\' names it) would give up on the partition; each is listed' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l format -d 'How to print the report' -r -f -a "table\t'Text for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l dry-run -d 'Say what would be kept and lost, and write nothing'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l mend -d 'Put back a single changed bit or byte where the CRC, or the neighbours\' offsets, say which'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l keep-doubtful -d 'Of batches whose CRC is wrong, keep the records that read whole; each is listed'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l include-leftovers -d 'Take offsets that the log lacks from .deleted and other leftover files too, also where nothing is damaged'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l broker -d 'Would the group coordinator of this release load it? X.Y, X.Y.Z, 3.9-new (3.9\'s new coordinator), or all; repeatable' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l min-severity -d 'List only findings at least this bad' -r -f -a "info\t'Everything'
+warning\t'What is off, and what is broken'
+error\t'What is lost or wrong'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l format -d 'How to print' -r -f -a "table\t'A table for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'
+csv\t'Comma-separated values with a header line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l threads -d 'How many threads to use; partitions are read in parallel' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l fast -d 'Check frames, CRCs and heads of batches only, not what is inside'
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l partitions -d 'How many partitions __consumer_offsets has (offsets.topic.num.partitions)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l log-dir -d 'Count the partitions in this log dir (repeat it for a broker with several disks)' -r -F
 complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l format -d 'How to print' -r -f -a "table\t'A table for people'
@@ -239,13 +282,15 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -l no-progre
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s q -l quiet -d 'Say nothing on stderr but errors'
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "dump" -d 'Print every record, decoded'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "schema" -d 'Record types, their versions and fields'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "generate" -d 'Write the man pages or shell completions'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff partition-of schema generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "dump" -d 'Print every record, decoded'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "salvage" -d 'A loadable copy of a damaged log with every record that can be read, and exactly what was lost'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "verify" -d 'Is every byte sound? Which damage is there, and whose offsets does it touch?'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "schema" -d 'Record types, their versions and fields'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "generate" -d 'Write the man pages or shell completions'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

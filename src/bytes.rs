@@ -158,12 +158,21 @@ impl<'a> Cursor<'a> {
 /// Whether text is ASCII, quickly where it is short: as a name is.
 #[inline(always)]
 pub fn is_ascii(text: &[u8]) -> bool {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let Some(last) = text.last_chunk::<8>() else { return text.iter().fold(0, |all, byte| all | byte) < 0x80 };
-    let (eights, _) = text.as_chunks::<8>();
-    // The last eight may overlap the others.
-    let all = eights.iter().fold(u64::from_ne_bytes(*last), |all, eight| all | u64::from_ne_bytes(*eight));
+    const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
+    let Some(last) = text.last_chunk::<16>() else { return is_ascii_below_16(text) };
+    let (sixteens, _) = text.as_chunks::<16>();
+    // The last sixteen may overlap the others.
+    let all = sixteens.iter().fold(u128::from_ne_bytes(*last), |all, it| all | u128::from_ne_bytes(*it));
     all & HIGH == 0
+}
+
+#[inline(always)]
+fn is_ascii_below_16(text: &[u8]) -> bool {
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        (Some(first), Some(last)) => (u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last)) & HIGH == 0,
+        _ => text.iter().fold(0, |all, byte| all | byte) < 0x80,
+    }
 }
 
 /// Appends an unsigned varint, as in flexible schema versions.

@@ -16,6 +16,7 @@ pub mod bytes;
 pub mod cli;
 pub mod digits;
 pub mod fault;
+pub mod files;
 pub mod json;
 pub mod log;
 pub mod model;

@@ -36,13 +36,8 @@ fn outcome_of(damage: Damage, hull: &Hull, mend: bool) -> &'static str {
                 "lost"
             }
         }
-        Damage::LeaderEpoch => {
-            if mend {
-                "mended"
-            } else {
-                "copied"
-            }
-        }
+        // No CRC covers it, and no broker would start with it.
+        Damage::LeaderEpoch => "mended",
         Damage::Twice => "repeated",
     }
 }
@@ -121,7 +116,6 @@ fn every_damage_costs_no_more_than_its_batch() {
                 let (first, last) = whole.offsets(VICTIM);
                 assert_eq!((&stretch["firstOffset"], &stretch["lastOffset"]), (&json!(first), &json!(last)), "{name}");
             }
-            "copied" => expected[VICTIM][13] ^= 0x10,
             "partly-lost" => {
                 // Compressed anew: the same records at the same offsets.
                 let (old, new) = (read_bat(&expected[VICTIM]), read_bat(&new[VICTIM]));
@@ -137,9 +131,9 @@ fn every_damage_costs_no_more_than_its_batch() {
         let bad: Vec<_> = found
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap())
-            .filter(|line| line["severity"] != "info" && line["code"] != "txn-index-incomplete")
+            .filter(|line| line["severity"] != "info")
             .collect();
-        assert!(damage == Damage::LeaderEpoch || bad.is_empty(), "{name}: {bad:#?}");
+        assert!(bad.is_empty(), "{name}: {bad:#?}");
         assert_eq!(salvaged.the("summary")["endOffset"], whole.batches.last().unwrap().last_offset + 1);
     });
 }
@@ -220,7 +214,9 @@ fn doubtful_records_are_kept_on_request() {
     for whole in Hull::all() {
         let dir = tempfile::tempdir().unwrap();
         let mut hurt = whole.clone();
-        Damage::Crc.hurt(&mut hurt, VICTIM);
+        // Two bytes of the CRC itself: no single change explains them.
+        let at = if whole.magic == 2 { 17 } else { 12 };
+        hurt.bytes[VICTIM][at..at + 2].iter_mut().for_each(|byte| *byte ^= 0x5a);
         let folder = hurt.write(&dir.path().join("log"));
         let salvaged = salvage(&dir.path().join("new"), &["--keep-doubtful"], &[&folder]);
         assert_eq!((salvaged.code, salvaged.outcomes()), (3, vec!["kept-doubtful"]), "{}", whole.name());
@@ -422,7 +418,10 @@ fn any_damage_at_all() {
         let mut bytes = std::fs::read(&path).unwrap();
         let (from, len) = (roll(bytes.len()), 1 + roll(300));
         let to = (from + len).min(bytes.len());
-        match roll(5) {
+        // Cut out or put in, bytes move what is behind them.
+        let kind = roll(5);
+        let moves = matches!(kind, 2 | 3);
+        match kind {
             0 => bytes[from..to].iter_mut().for_each(|byte| *byte ^= 1 + roll(255) as u8),
             1 => bytes[from..to].fill(0),
             2 => drop(bytes.drain(from..to)),
@@ -440,11 +439,17 @@ fn any_damage_at_all() {
             assert!(matches!(salvaged.code, 0 | 3), "{round} {options:?} of {}: {}", whole.name(), salvaged.said);
             let new: BTreeSet<Vec<u8>> = salvaged.batches(0).into_iter().collect();
             for (i, batch) in whole.bytes.iter().enumerate() {
-                let there = memchr::memmem::find(&bytes, batch).is_some() || i >= IN_FIRST;
+                // Elsewhere than at its own place it is a stray copy, and not a batch that was not touched.
+                let start: usize = whole.bytes.iter().take(i).map(Vec::len).sum();
+                let there = match moves {
+                    true => memchr::memmem::find(&bytes, batch).is_some(),
+                    false => bytes.get(start..).is_some_and(|rest| rest.starts_with(batch)),
+                } || i >= IN_FIRST;
                 assert!(
                     !there || new.contains(batch),
-                    "{round} {options:?} of {}: batch {i}: {:#?}",
+                    "{round} {options:?} of {}: batch {i} at {start}, damage {kind} at {from} to {to}, {:?}: {:#?}",
                     whole.name(),
+                    whole.bytes.iter().map(Vec::len).collect::<Vec<_>>(),
                     salvaged.lines
                 );
             }
@@ -696,14 +701,15 @@ fn two_damaged_copies_make_one_whole() {
 }
 
 #[test]
-fn a_batch_beyond_the_limit_is_copied_unseen() {
+fn a_batch_beyond_the_limit_is_lost_for_nobody_can_look_into_it() {
     let whole = Hull::of(2, Codec::Zstd);
     let dir = tempfile::tempdir().unwrap();
     let folder = whole.write(&dir.path().join("log"));
     let salvaged = salvage(&dir.path().join("new"), &["--max-inflated", "150"], &[&folder]);
     assert_eq!(salvaged.code, 3);
-    assert!(salvaged.outcomes().iter().all(|outcome| *outcome == "copied") && !salvaged.outcomes().is_empty());
-    assert!(salvaged.batches(0) == whole.bytes);
+    assert!(salvaged.outcomes().iter().all(|outcome| *outcome == "lost") && !salvaged.outcomes().is_empty());
+    let kept = salvaged.batches(0);
+    assert_eq!(kept.len() + salvaged.outcomes().len(), whole.bytes.len());
 }
 
 #[test]

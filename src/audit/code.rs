@@ -77,6 +77,15 @@ codes! {
         "The file was cut while it was read: a broker is working on it."
         "Run again on a copy, or when the broker is stopped."
     }
+    // Whole partitions.
+    NoSegments "no-segments" Warning {
+        "A partition folder without a segment that counts: it is empty, or what was in it is deleted or has another name."
+        "Look at what is in the folder ('-v' lists it). 'grouplog salvage --include-leftovers' takes what .deleted files still hold."
+    }
+    SegmentUnreadable "segment-unreadable" Error {
+        "What has the name of a segment cannot be read: a broken link, no regular file, no permission, or a failing disk. What it held is missing from everything else that is said."
+        "Run as the broker's user; look at the file and the disk ('dmesg'). Take a replica's copy if it stays unreadable."
+    }
     // Batches.
     CrcMismatch "crc-mismatch" Error {
         "The bytes of a batch are not those that its CRC was made of: the disk or memory changed them."
@@ -169,7 +178,7 @@ codes! {
     }
     LatestLost "latest-record-lost" Error {
         "The latest record of one or more keys of a group lies in damage: whoever loads the log falls back to an older value, or to none. A consumer group reads again what it had read; what an older group record says of members is outdated."
-        "'grouplog describe GROUP' shows what is left. 'grouplog salvage --also REPLICA' brings the record back where a replica has it; else set the offset anew from what the finding says was committed."
+        "'grouplog describe GROUP' shows what is left. 'grouplog salvage --also REPLICA' brings the record back where a replica has it; else ask the application where it stood. What the finding says was committed may itself be damaged, unless the CRC told which byte was changed."
     }
     MarkerLost "marker-lost" Error {
         "The record that ended a transaction lies in damage: a broker sees the transaction open, answers 'unstable offset' for its keys, and its cleaner stops there."

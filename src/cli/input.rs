@@ -195,9 +195,16 @@ fn of_log_dir(
             continue;
         }
         found += 1;
-        if PartitionDir::open(&place.path).is_ok_and(|dir| dir.segments.is_empty()) {
-            context.note(&format!("{}: no segments", place.path.display()));
-            continue;
+        match PartitionDir::open(&place.path) {
+            Ok(dir) if dir.segments.is_empty() && context.tells_of_files() => {
+                partitions.push(Partition { number: Some(place.partition), dir: Some(dir), segments: Vec::new() });
+                continue;
+            }
+            Ok(dir) if dir.segments.is_empty() => {
+                context.note(&format!("{}: no segments", place.path.display()));
+                continue;
+            }
+            _ => {}
         }
         partitions.push(folder(&place.path, Some(place.partition), context)?);
     }
@@ -316,7 +323,7 @@ pub fn not_a_log_dir(place: &Place) -> String {
 /// Where in a segment a stretch can begin, as its index files hint; 0 where they are missing or do not hold.
 pub fn start_hint(file: &SegmentInput, segment: &Segment, offsets: &Range<i64>, times: Option<&Range<i64>>) -> u64 {
     let Some(base_offset) = file.base_offset else { return 0 };
-    let twin = |extension| std::fs::read(file.path.with_extension(extension)).unwrap_or_default();
+    let twin = |extension| crate::files::read(&file.path.with_extension(extension)).unwrap_or_default();
     let by_time = times.is_some_and(|times| times.start > i64::MIN);
     if offsets.start <= base_offset && !by_time {
         return 0;

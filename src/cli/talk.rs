@@ -82,6 +82,11 @@ impl Context {
         }
     }
 
+    /// Whether the verb's output tells of what is left out, and of folders with nothing that counts.
+    pub fn tells_of_files(&self) -> bool {
+        self.tells_of_files
+    }
+
     /// For a verb whose output tells of files that are left out.
     pub fn tell_of_files(&mut self) {
         self.tells_of_files = true;

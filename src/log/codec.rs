@@ -128,7 +128,25 @@ impl Inflater {
     }
 }
 
+/// A decoder keeps its buffers, and what a damaged frame gives depends on their size. So that it does not depend on what
+/// was inflated before, a frame that fails is tried again by a new one.
 fn inflate_zstd(
+    kept: &mut Option<zstd::stream::raw::Decoder<'static>>,
+    body: &[u8],
+    scratch: &mut Scratch,
+) -> Result<(), FaultKind> {
+    let was_used = kept.is_some();
+    match inflate_frames(kept, body, scratch) {
+        Err(FaultKind::Inflate(_)) if was_used => {
+            *kept = None;
+            scratch.filled = 0;
+            inflate_frames(kept, body, scratch)
+        }
+        outcome => outcome,
+    }
+}
+
+fn inflate_frames(
     kept: &mut Option<zstd::stream::raw::Decoder<'static>>,
     body: &[u8],
     scratch: &mut Scratch,
@@ -143,7 +161,8 @@ fn inflate_zstd(
     let mut input = InBuffer::around(body);
     loop {
         let was = (input.pos, scratch.filled);
-        let mut output = OutBuffer::around(scratch.room(1)?);
+        // What comes out of a damaged frame depends on the room: it must not depend on what was inflated before.
+        let mut output = OutBuffer::around(scratch.step()?);
         // The hint is 0 exactly where a frame ends and everything of it has been handed out.
         let hint = decoder.run(&mut input, &mut output).map_err(failed)?;
         let written = output.pos();
@@ -195,6 +214,12 @@ impl Scratch {
     /// Room behind what is filled: at least `n` bytes, an error if that goes beyond the limit.
     pub(super) fn room(&mut self, n: usize) -> Result<&mut [u8], FaultKind> {
         Ok(self.split(n)?.1)
+    }
+
+    /// Room behind what is filled: always as much, but for the limit.
+    fn step(&mut self) -> Result<&mut [u8], FaultKind> {
+        let size = SMALLEST.min(self.limit.saturating_sub(self.filled)).max(1);
+        Ok(self.room(size)?.get_mut(..size).unwrap_or_default())
     }
 
     /// What is filled, and room behind it of at least `n` bytes.
@@ -374,6 +399,24 @@ mod tests {
         // The damage left nothing behind in the reused contexts.
         for (name, codec, body) in cases(&data) {
             assert_eq!(inflater.inflate(codec, &body).bytes, data, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_inflated_before_changes_nothing() {
+        let data = data(300_000);
+        let mut used = Inflater::new();
+        used.inflate(Codec::Gzip, &gzip(&vec![0; 4 << 20]));
+        let mut dice = Dice(5);
+        for (name, codec, body) in cases(&data) {
+            for _ in 0..100 {
+                let mut body = body.clone();
+                let at = dice.roll(body.len());
+                body[at] ^= 1 << dice.roll(8);
+                let mut fresh = Inflater::new();
+                let (first, again) = (fresh.inflate(codec, &body), used.inflate(codec, &body));
+                assert!(first.bytes == again.bytes && first.fault == again.fault, "{name} {at}");
+            }
         }
     }
 

@@ -113,6 +113,13 @@ pub struct OtherFile {
     pub len: u64,
 }
 
+impl OtherFile {
+    /// Whether it has the name of a segment that would count, but is no regular file that can be read.
+    pub fn is_named_segment(&self) -> bool {
+        self.name.ends_with(".log") && base_offset_of_name(&self.name).is_some()
+    }
+}
+
 /// What a file beside the segments is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OtherKind {
@@ -150,9 +157,14 @@ impl PartitionDir {
         let mut others = Vec::new();
         for entry in std::fs::read_dir(path)? {
             let entry = entry?;
-            // A file that a running broker removed meanwhile is not there.
-            let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
             let name = entry.file_name().to_string_lossy().into_owned();
+            let Ok(metadata) = std::fs::metadata(entry.path()) else {
+                // A file that a running broker removed meanwhile is not there; a broken link is.
+                if entry.path().symlink_metadata().is_ok() {
+                    others.push(OtherFile { path: entry.path(), name, kind: OtherKind::Unknown, len: 0 });
+                }
+                continue;
+            };
             match SegmentFile::of(entry.path(), &name, metadata.len()) {
                 Some(file) if metadata.is_file() => files.push(file),
                 _ => {

@@ -106,7 +106,7 @@ impl LogDirFiles {
     /// # Errors
     /// If the folder or one of these files cannot be read.
     pub fn of(path: &Path) -> io::Result<Option<LogDirFiles>> {
-        let read = |name: &str| match std::fs::read(path.join(name)) {
+        let read = |name: &str| match crate::files::read(&path.join(name)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

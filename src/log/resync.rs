@@ -7,6 +7,7 @@ use super::batch::{Batch, CRC_FROM, HEADER_LENGTH, MAGIC_AT, PREFIX_LENGTH};
 use super::codec::Codec;
 use super::frame::{Shape, shape, sound, zeros};
 use super::inside::RecordWalk;
+use super::legacy;
 use crate::fault::FaultKind;
 
 /// Fewer zeros than this could be the start of a sound batch: base offset 0 and a short length.
@@ -18,6 +19,8 @@ const MOST_LEADING_ZEROS: usize = 11;
 const WINDOW: usize = 2 << 20;
 /// So many sound batches in a row are no accident.
 const LONG_CHAIN: usize = 16;
+/// Most batches of this topic are shorter.
+const SMALL: usize = 4 << 10;
 /// Bytes that may be looked at, as a multiple of the file's length, before resyncing gets less careful.
 const BUDGET_PER_BYTE: u64 = 32;
 /// No append spans more offsets than this.
@@ -50,7 +53,8 @@ impl Offsets {
     /// Whether a batch that begins with this offset could stand next.
     pub(super) fn fit(&self, base_offset: i64) -> bool {
         let floor = self.previous.map(|previous| previous.saturating_add(1)).or(self.base).unwrap_or(0);
-        base_offset >= floor.max(0) && (self.unknown() || base_offset - floor <= GREATEST_OFFSET_STEP)
+        let floor = floor.max(0);
+        base_offset >= floor && (self.unknown() || base_offset - floor <= GREATEST_OFFSET_STEP)
     }
 
     fn unknown(&self) -> bool {
@@ -105,13 +109,17 @@ impl Resync {
     /// The zeros from before up to `end` may reach into a batch that begins with some.
     fn end_of_zeros(&mut self, bytes: &[u8], end: usize, offsets: Offsets) -> usize {
         (end - MOST_LEADING_ZEROS..end)
-            .find(|&at| sound(bytes, at) > 0 && self.strength(bytes, at, offsets) != Strength::None)
+            .find(|&at| !self.is_spent() && sound(bytes, at) > 0 && self.strength(bytes, at, offsets) != Strength::None)
             .unwrap_or(end)
     }
 
     /// A sound head with something else behind its end: is its length wrong, or is the damage behind it?
     fn suspect(&mut self, bytes: &[u8], at: usize, length: usize, offsets: Offsets) -> Decision {
-        let Err(mismatch) = self.check_crc(bytes, at, length) else { return Decision::Batch(length) };
+        let mismatch = match self.can_check(length).then(|| self.check_crc(bytes, at, length)) {
+            Some(Ok(())) => return Decision::Batch(length),
+            Some(Err(mismatch)) => mismatch,
+            None => FaultKind::NotABatch,
+        };
         let (start, end) = (at, at + length);
         let limit = end.max(start.saturating_add(WINDOW));
         match self.search(bytes, at, offsets, limit) {
@@ -126,7 +134,7 @@ impl Resync {
     /// A head by magic and length only. The CRC decides, or that a batch (or the end) follows.
     fn loose(&mut self, bytes: &[u8], at: usize, length: usize, offsets: Offsets) -> Decision {
         let end = at + length;
-        if self.check_crc(bytes, at, length).is_ok() {
+        if self.can_check(length) && self.check_crc(bytes, at, length).is_ok() {
             return Decision::Batch(length);
         }
         if let Some(magic @ (0 | 1)) = bytes.get(at + MAGIC_AT)
@@ -160,16 +168,20 @@ impl Resync {
             return found;
         }
         let mut best: Option<(usize, Strength)> = None;
+        // Up to where what is in a row behind a loose one says nothing new.
+        let mut same_row = 0;
         let mut window = limit;
         let mut next = at + 1;
         while let Some(place) = next_sound(bytes, next, window) {
             self.spend(place + 1 - next);
             next = place + 1;
             if self.is_spent() {
-                // Careful no more: the first head that another one follows. What is skipped is never looked at again.
+                // Careful no more. What is skipped is never looked at again.
                 match best {
                     Some((best, _)) => return Found::Candidate(best),
-                    None if is_chained(bytes, place) => return Found::Candidate(place),
+                    None if is_chained(bytes, place) || is_small_and_right(bytes, place) => {
+                        return Found::Candidate(place);
+                    }
                     None => continue,
                 }
             }
@@ -180,23 +192,26 @@ impl Resync {
                 None => true,
                 Some((_, strength)) => strength == Strength::Loose,
             };
-            if !replaceable {
+            if !replaceable || place < same_row {
                 continue;
             }
             match (self.strength(bytes, place, offsets), best) {
-                (Strength::None, _) | (Strength::Loose, Some(_)) => {}
+                (Strength::None, _) => {}
                 (Strength::Long | Strength::ToTheEnd, None) if !own_end_matters => return Found::Candidate(place),
                 // By its lengths a record of the damaged batch reaches over it.
                 (Strength::Loose, _) if records.covers(place) => {}
                 // What leads nowhere is believed if the log can go on behind it; else it stood inside a value.
                 (strength, Some((loose, _))) => {
-                    if self.follows(bytes, loose, place) {
+                    if follows(bytes, loose, place) {
                         return Found::Candidate(loose);
                     }
-                    best = Some((place, strength));
+                    if strength != Strength::Loose {
+                        best = Some((place, strength));
+                    }
                 }
                 (strength, None) => {
                     best = Some((place, strength));
+                    same_row = if strength == Strength::Loose { self.end_of_row(bytes, place) } else { 0 };
                     window = window.min(place.saturating_add(WINDOW));
                 }
             }
@@ -215,6 +230,9 @@ impl Resync {
         let length = usize::try_from(i32::from_be_bytes(*rest.get(8..)?.first_chunk()?)).ok()?;
         let whole = rest.get(..length.checked_add(PREFIX_LENGTH)?).filter(|whole| whole.len() >= HEADER_LENGTH)?;
         let stored = u32::from_be_bytes(*whole.get(17..)?.first_chunk()?);
+        if self.is_spent() {
+            return None;
+        }
         self.spend(whole.len());
         let end = at + whole.len();
         if crc32c::crc32c(whole.get(CRC_FROM..)?) == stored {
@@ -262,27 +280,26 @@ impl Resync {
         }
     }
 
-    /// Whether the batch at `later` can stand in a log behind the good ones in a row that begin at `earlier`.
-    fn follows(&mut self, bytes: &[u8], earlier: usize, later: usize) -> bool {
-        let at = |place: usize| Batch::new(bytes.get(place..place + sound(bytes, place))?, place as u64);
-        let Some(later) = at(later) else { return false };
-        let mut place = earlier;
+    /// Where the good batches in a row that begin at a place end.
+    fn end_of_row(&mut self, bytes: &[u8], at: usize) -> usize {
+        let mut place = at;
         for _ in 0..LONG_CHAIN {
-            let length = sound(bytes, place);
-            if length == 0 || self.check_crc(bytes, place, length).is_err() {
-                break;
+            match sound(bytes, place) {
+                0 => break,
+                length if self.check_crc(bytes, place, length).is_err() => break,
+                length => place += length,
             }
-            let above = at(place).is_none_or(|batch| batch.header().last_offset >= later.header().base_offset);
-            if above || (place + length) as u64 > later.position() {
-                return false;
-            }
-            place += length;
         }
-        true
+        place
     }
 
     fn spend(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_sub(bytes as u64);
+    }
+
+    /// Whether a CRC over so many bytes may be computed at any place of the file.
+    fn can_check(&self, length: usize) -> bool {
+        length <= SMALL || !self.is_spent()
     }
 
     fn is_spent(&self) -> bool {
@@ -321,6 +338,22 @@ fn is_chained(bytes: &[u8], at: usize) -> bool {
         0 => false,
         length => at + length == bytes.len() || sound(bytes, at + length) > 0,
     }
+}
+
+/// Whether the batch at `later` can stand in a log behind the one at `earlier`.
+fn follows(bytes: &[u8], earlier: usize, later: usize) -> bool {
+    let at = |place: usize| Batch::new(bytes.get(place..place + sound(bytes, place))?, place as u64);
+    match (at(earlier), at(later)) {
+        (Some(a), Some(b)) => a.position() + a.len() <= b.position() && a.header().last_offset < b.header().base_offset,
+        _ => false,
+    }
+}
+
+/// Whether a short batch stands at a place, by its CRC: so short that asking at every place does not take long.
+fn is_small_and_right(bytes: &[u8], at: usize) -> bool {
+    let length = sound(bytes, at);
+    let whole = bytes.get(at..at + length).filter(|_| (1..=SMALL).contains(&length));
+    whole.and_then(|whole| Batch::new(whole, at as u64)).is_some_and(|batch| batch.check_crc().is_ok())
 }
 
 /// Whether only the length field can be wrong with a head: then its CRC tells where it ends, and nothing else does,
@@ -368,7 +401,10 @@ impl<'a> OwnEnd<'a> {
         };
         // Whatever the magic was before it was damaged, it was most likely 2.
         let (from, stored, smallest, running) = match bytes.get(at + MAGIC_AT) {
-            Some(0 | 1) => (MAGIC_AT, read(at + 12), 26, Running::Ieee(crc32fast::Hasher::new())),
+            Some(magic @ (0 | 1)) => {
+                let smallest = PREFIX_LENGTH + legacy::smallest_size(*magic) as usize;
+                (MAGIC_AT, read(at + 12), smallest, Running::Ieee(crc32fast::Hasher::new()))
+            }
             _ => (CRC_FROM, read(at + 17), HEADER_LENGTH, Running::Castagnoli(0)),
         };
         OwnEnd { bytes, done: at + from, start: at + smallest, stored, running }

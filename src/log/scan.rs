@@ -72,11 +72,18 @@ pub struct Spans<'a> {
     mapping: Option<&'a Mapping>,
     base_offset: Option<i64>,
     /// Where the batch before stands.
-    previous: (usize, usize),
+    previous: Place,
+    /// Where the one before that stands.
+    before_previous: Place,
+    /// The last offset of the last batch whose CRC was seen to hold, and the batch before at that time.
+    believed: (Place, Option<i64>),
     /// The hole that was just met, on its way out.
     hole: Option<Hole>,
     resync: Resync,
 }
+
+/// From the first byte of a batch to the first behind it.
+type Place = (usize, usize);
 
 /// What stands where the scan is: in a form that fits into registers.
 enum Next {
@@ -105,6 +112,8 @@ impl<'a> Spans<'a> {
             mapping,
             base_offset: base,
             previous: (0, 0),
+            before_previous: (0, 0),
+            believed: ((0, 0), None),
             hole: None,
             resync: Resync::new(bytes.len()),
         };
@@ -126,7 +135,7 @@ impl<'a> Spans<'a> {
         let batch = Batch::new(self.bytes.get(position..end)?, position as u64)?;
         self.at = end;
         self.frame = next_frame;
-        self.previous = (position, end);
+        self.before_previous = std::mem::replace(&mut self.previous, (position, end));
         Some(Span::Batch(batch))
     }
 
@@ -182,10 +191,14 @@ impl<'a> Spans<'a> {
         }
     }
 
-    fn offsets(&self) -> Offsets {
-        let (start, end) = self.previous;
-        let batch = self.bytes.get(start..end).and_then(|bytes| Batch::new(bytes, start as u64));
-        Offsets { base: self.base_offset, previous: batch.map(|batch| batch.header().last_offset) }
+    /// What a damaged batch says of its offsets is not believed; that of the one before it is still better than none.
+    fn offsets(&mut self) -> Offsets {
+        if self.believed.0 != self.previous {
+            let mut places = [self.previous, self.before_previous].into_iter();
+            let seen = places.find_map(|place| last_offset(self.bytes, place));
+            self.believed = (self.previous, seen.or(self.believed.1));
+        }
+        Offsets { base: self.base_offset, previous: self.believed.1 }
     }
 
     fn is_cut_before(&self, end: usize) -> bool {
@@ -205,6 +218,12 @@ impl<'a> Spans<'a> {
         self.hole = Some(Hole { position, length: length as u64, fault, base_offset, is_whole_batch });
         Next::Hole
     }
+}
+
+/// The last offset of a batch whose CRC holds.
+fn last_offset(bytes: &[u8], (start, end): Place) -> Option<i64> {
+    let batch = Batch::new(bytes.get(start..end)?, start as u64)?;
+    batch.check_crc().ok().map(|()| batch.header().last_offset)
 }
 
 impl<'a> Iterator for Spans<'a> {

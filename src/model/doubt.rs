@@ -25,6 +25,8 @@ pub struct Doubts {
     pub unknown_types: u64,
     /// Records whose value could not be read.
     pub bad_values: u64,
+    /// Groups with commits in a transaction whose end was lost, and the offset of that.
+    pub ends_lost: BTreeMap<Vec<u8>, i64>,
     /// Groups that lost a record: the greatest offset of one, and why.
     pub groups: BTreeMap<Vec<u8>, (i64, String)>,
 }

@@ -92,6 +92,6 @@ pub fn log_start(partition_dir: &Path, partition: i32) -> Option<i64> {
 /// The offset that a checkpoint of the log dir around a partition folder names for it.
 pub fn checkpoint_offset(partition_dir: &Path, checkpoint: &str, partition: i32) -> Option<i64> {
     let full = std::path::absolute(partition_dir).ok()?;
-    let bytes = std::fs::read(full.parent()?.join(checkpoint)).ok()?;
+    let bytes = crate::files::read(&full.parent()?.join(checkpoint)).ok()?;
     checkpoint::partition_offsets(&bytes).offset(OFFSETS_TOPIC, partition)
 }

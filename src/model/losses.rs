@@ -103,8 +103,22 @@ pub struct LostKey {
     /// Offset of the ABORT that ended the transaction it was part of: then it never counted. Only told if no other record
     /// of the key was lost.
     pub aborted_by: Option<i64>,
+    /// What vouches for its bytes.
+    pub word: Word,
     /// The last record of the key before it: what a coordinator goes back to if nothing supersedes it.
     pub fallback: Option<Fallback>,
+}
+
+/// What vouches for the bytes of a lost record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Word {
+    /// They are as they were written.
+    #[default]
+    Sound,
+    /// They are put right by the one change that makes the CRC right.
+    Mended,
+    /// Nothing does: even the key may be another's.
+    Doubtful,
 }
 
 /// A survivor that waits for the end of its transaction.
@@ -126,6 +140,8 @@ pub struct Losses {
     unended: BTreeSet<(i64, i64, usize)>,
     value_bytes: usize,
     beyond: u64,
+    /// Of what is taken up next.
+    word: Word,
     /// Room for a key.
     scratch: Vec<u8>,
 }
@@ -144,6 +160,11 @@ impl Losses {
     /// Records that were lost with keys that are not kept, because there are too many.
     pub fn beyond(&self) -> u64 {
         self.beyond
+    }
+
+    /// Says what vouches for the records that are taken up from now on.
+    pub fn vouched_by(&mut self, word: Word) {
+        self.word = word;
     }
 
     /// Takes up a lost record. Of a key, the one with the greatest offset is kept.
@@ -169,6 +190,7 @@ impl Losses {
             value,
             superseded_by: None,
             aborted_by: None,
+            word: self.word,
             fallback: None,
         });
         self.await_end(self.lost.len() - 1);
@@ -193,6 +215,7 @@ impl Losses {
             lost.offset = record.offset;
             lost.timestamp = record.timestamp;
             lost.producer_id = record.producer_id;
+            lost.word = self.word;
             std::mem::replace(&mut lost.value, value)
         };
         self.await_end(slot);

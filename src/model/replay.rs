@@ -267,7 +267,12 @@ impl<'f> Replay<'f> {
             .entry(self.producer_id)
             .or_insert_with(|| OpenTransaction { first_offset: header.base_offset, ..OpenTransaction::default() });
         open.producer_epoch = header.producer_epoch;
+        let marker_lost = open.marker_lost;
         if let Some(before) = open.commits.insert(key, slot) {
+            // What it said may have been committed by the marker that was lost.
+            if let Some(lost) = marker_lost.filter(|lost| before.log_offset < *lost) {
+                self.in_doubt_since(lost, key);
+            }
             return self.state.values.release(before.place);
         }
         self.state.offsets.hold(key.prefix);
@@ -348,6 +353,7 @@ impl<'f> Replay<'f> {
 
     fn in_doubt_since(&mut self, marker_lost: i64, key: OffsetKey) {
         if let Some((group, _)) = self.state.offsets.names(key.prefix) {
+            self.state.doubts.ends_lost.insert(group.to_vec(), marker_lost);
             self.state.doubts.lost(group, marker_lost, MARKER_LOST);
         }
     }

@@ -56,7 +56,7 @@ impl Topics {
             if name.topic == "__cluster_metadata" {
                 self.learn_from_metadata_log(&path);
             } else if let Some(id) =
-                std::fs::read(path.join("partition.metadata")).ok().and_then(|b| checkpoint::topic_id(&b))
+                crate::files::read(&path.join("partition.metadata")).ok().and_then(|b| checkpoint::topic_id(&b))
             {
                 self.learn(Uuid(id), name.topic.as_bytes());
             }

@@ -12,7 +12,7 @@ use std::io;
 /// Segments grow to so many bytes: `segment.bytes` of most topics.
 pub const SEGMENT_BYTES: u64 = 1 << 30;
 /// Offsets in a segment are counted from its first with 31 bits.
-const MOST_OFFSETS: i64 = i32::MAX as i64;
+pub const MOST_OFFSETS: i64 = i32::MAX as i64;
 
 /// A partition to write.
 #[derive(Debug, Clone, Default)]
@@ -184,12 +184,15 @@ impl<'w> Writing<'w> {
             self.roll(end.max(0), SEGMENT_BYTES)?;
             self.close()?;
         }
-        let (bytes, kept) = self.epochs.file();
+        let (bytes, kept) = self.epochs.file(end.max(self.last.saturating_add(1)));
         self.to.file("leader-epoch-checkpoint", &bytes)?;
         self.done.kept_epochs = kept;
         Ok(self.done)
     }
 }
+
+/// Is shown every record that is read back: its batch, its offset, its key.
+pub type EachRecord<'e> = dyn FnMut(&Batch<'_>, i64, Option<&[u8]>) + 'e;
 
 /// What must be found when everything is read again.
 #[derive(Debug, Clone, Copy)]
@@ -208,12 +211,7 @@ impl ReadBack {
     ///
     /// # Errors
     /// If that is not so, a file cannot be read, or the work is interrupted.
-    pub fn check(
-        &self,
-        done: &Done,
-        interrupt: &Interrupt,
-        each: &mut dyn FnMut(&Batch<'_>, i64, Option<&[u8]>),
-    ) -> io::Result<()> {
+    pub fn check(&self, done: &Done, interrupt: &Interrupt, each: &mut EachRecord<'_>) -> io::Result<()> {
         let mut inflater = Inflater::with_limit(self.max_inflated);
         let (mut batches, mut records, mut last) = (0, 0, -1);
         for written in &done.segments {

@@ -2,18 +2,18 @@
 //!
 //! Must not know: what is done about it beyond saying so.
 
-use super::mend::Change;
 use super::order::incident_of;
 use super::report::{Incident, Outcome};
 use super::survey::{Entry, Survey};
+use crate::log::mend::Change;
 
 const EPOCH_CODE: &str = "leader-epoch-order";
 /// At the end of a log, where nothing stands behind it, a damaged batch is believed to span no more offsets than this.
 const MOST_AT_END: i64 = 1 << 20;
 
-/// A leader epoch that only one batch has, above or below those around it, is damaged: no CRC covers it. It does not
-/// count for the checkpoint; where both neighbours agree it is put right on request.
-pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>, mend: bool) {
+/// A leader epoch that only one batch has, above or below those around it, is damaged: no CRC covers it. It becomes that
+/// of the batch before it.
+pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>) {
     let places: Vec<usize> =
         (0..entries.len()).filter(|place| matches!(entries.get(*place), Some(Entry::Part(_)))).collect();
     let epoch_at = |entries: &[Entry], place: Option<&usize>| match entries.get(*place?)? {
@@ -31,28 +31,22 @@ pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>,
             (Some(before), None) => epoch < before,
             (None, None) => false,
         };
+        // No CRC covers it, and no broker starts a log with epochs that go back; nothing but the checkpoint is made of it.
+        let right = before.or(next).unwrap_or(epoch);
         if part.piece.batches != 1 || !odd {
             continue;
         }
-        let around = before.filter(|before| Some(*before) == next);
-        let mut incident = incident_of(&part.piece, EPOCH_CODE, Outcome::Copied);
+        let mut incident = incident_of(&part.piece, EPOCH_CODE, Outcome::Normal);
         incident.message = format!("leader epoch {epoch} stands between others");
-        let changes: Vec<Change> = around.map_or(Vec::new(), |right| {
-            let pairs = epoch.to_be_bytes().into_iter().zip(right.to_be_bytes()).enumerate();
-            pairs.filter(|(_, (a, b))| a != b).map(|(at, (old, new))| Change { at: at as u32 + 12, old, new }).collect()
-        });
-        match (mend, around) {
-            (true, Some(right)) => {
-                let patch = part.piece.edit.patch.iter().copied();
-                part.piece.edit.patch = patch.chain(changes.iter().map(|change| (change.at, change.new))).collect();
-                part.piece.epoch = right;
-                incident.outcome = Outcome::Mended(changes);
-            }
-            _ => {
-                incident.would_mend = changes.last().copied();
-                part.piece.epoch = -1;
-            }
-        }
+        let pairs = epoch.to_be_bytes().into_iter().zip(right.to_be_bytes()).enumerate();
+        let changes: Vec<Change> = pairs
+            .filter(|(_, (a, b))| a != b)
+            .map(|(at, (old, new))| Change { at: at as u32 + 12, old, new })
+            .collect();
+        let patch = part.piece.edit.patch.iter().copied();
+        part.piece.edit.patch = patch.chain(changes.iter().map(|change| (change.at, change.new))).collect();
+        part.piece.epoch = right;
+        incident.outcome = Outcome::Mended(changes);
         incidents.push(incident);
         part.incident.get_or_insert(incidents.len() - 1);
     }
@@ -105,6 +99,7 @@ fn bound_group(incidents: &mut [Incident], group: &[usize], floor: i64, ceiling:
 fn close(incidents: &mut [Incident], open: &[usize], low: i64, high: Option<i64>) {
     for &place in open {
         let Some(incident) = incidents.get_mut(place) else { continue };
+        incident.stands = Some(low);
         let nothing = high.is_some_and(|high| high < low);
         (incident.first, incident.last) = if nothing { (None, None) } else { (Some(low), high) };
         if incident.outcome == Outcome::Lost && nothing && !incident.is_batches {

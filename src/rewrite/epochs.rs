@@ -48,13 +48,18 @@ impl Epochs {
         }
     }
 
-    /// The new file, and whether it is the old one.
-    pub fn file(&self) -> (Vec<u8>, bool) {
-        if let Some(old) = self.old.as_ref().filter(|old| old.agrees) {
+    /// The new file for a log that ends at an offset, and whether it is the old one. Of what begins behind the end, a
+    /// broker drops the epoch too.
+    pub fn file(&self, end: i64) -> (Vec<u8>, bool) {
+        let old = self.old.as_ref().filter(|old| old.agrees);
+        let entries = old.map_or(&self.made, |old| &old.entries);
+        let within = entries.partition_point(|entry| entry.start_offset <= end);
+        if let Some(old) = old.filter(|_| within == entries.len()) {
             return (old.bytes.clone(), true);
         }
-        let mut text = format!("0\n{}\n", self.made.len());
-        for entry in &self.made {
+        let entries = entries.get(..within).unwrap_or_default();
+        let mut text = format!("0\n{}\n", entries.len());
+        for entry in entries {
             text.push_str(&format!("{} {}\n", entry.epoch, entry.start_offset));
         }
         (text.into_bytes(), false)
@@ -66,9 +71,13 @@ mod tests {
     use super::*;
 
     fn of(old: Option<&str>, batches: &[(i64, i32)]) -> (String, bool) {
+        up_to(i64::MAX, old, batches)
+    }
+
+    fn up_to(end: i64, old: Option<&str>, batches: &[(i64, i32)]) -> (String, bool) {
         let mut epochs = Epochs::new(old.map(|text| text.as_bytes().to_vec()));
         batches.iter().for_each(|(offset, epoch)| epochs.batch(*offset, Some(*epoch)));
-        let (bytes, is_old) = epochs.file();
+        let (bytes, is_old) = epochs.file(end);
         (String::from_utf8(bytes).unwrap(), is_old)
     }
 
@@ -79,6 +88,13 @@ mod tests {
         for old in [Some("0\n2\n0 0\n3 61\n"), Some("0\n1\n0 0\n"), Some("0\n2\n0 0\n3"), None] {
             assert_eq!(of(old, &[(7, 0), (60, 3), (70, 3)]), ("0\n2\n0 7\n3 60\n".to_owned(), false));
         }
+    }
+
+    #[test]
+    fn epochs_that_begin_behind_the_end_go() {
+        let old = "0\n3\n0 0\n3 50\n4 70\n";
+        assert_eq!(up_to(70, Some(old), &[(7, 0), (60, 3)]), (old.to_owned(), true));
+        assert_eq!(up_to(69, Some(old), &[(7, 0), (60, 3)]), ("0\n2\n0 0\n3 50\n".to_owned(), false));
     }
 
     #[test]

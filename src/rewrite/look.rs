@@ -11,6 +11,11 @@ use crate::schema::Key;
 pub(super) const LZ4_CHECKSUM: &str =
     "an lz4 header checksum over the wrong bytes, which no broker reads from magic 1 on";
 
+/// The bit of the attributes.
+const LOG_APPEND_TIME: i16 = 8;
+/// Of magic 2, in bytes.
+const LEAST_RECORD: usize = 7;
+
 /// What the records of a batch are like.
 pub struct Look {
     /// The first offset it spans.
@@ -23,6 +28,8 @@ pub struct Look {
     pub lost: u64,
     /// What is wrong, if anything is: with the body, or with the first bad record.
     pub fault: Option<FaultKind>,
+    /// The greatest timestamp of good ones, where a head can be held to it.
+    pub(super) max_timestamp: Option<i64>,
     /// Places of bad ones.
     pub(super) dropped: Vec<u32>,
     /// Places of good ones whose key or value cannot be decoded.
@@ -56,6 +63,7 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
         records: 0,
         lost: 0,
         fault: None,
+        max_timestamp: None,
         dropped: Vec::new(),
         undecodable: Vec::new(),
         lz4_checksum: false,
@@ -67,16 +75,25 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
     let mut inside: Option<(i64, i64)> = None;
     let mut records = batch.records(inflater);
     let mut place = 0;
+    let mut previous = i64::MIN;
+    let tells_times = !is_old && header.attributes & LOG_APPEND_TIME == 0;
     for item in records.by_ref() {
         match item {
             Ok(record) if !is_old && !(header.base_offset..=header.last_offset).contains(&record.offset) => {
                 look.bad(place, FaultKind::BadRecord("its offset lies outside of its batch".into()));
+            }
+            Ok(record) if !is_old && record.offset <= previous => {
+                look.bad(place, FaultKind::OffsetOrder { previous });
             }
             Ok(record) if header.control && !is_harmless_marker(batch, &record) => {
                 look.bad(place, FaultKind::BadControlRecord);
             }
             Ok(record) => {
                 look.records += 1;
+                previous = record.offset;
+                if tells_times {
+                    look.max_timestamp = look.max_timestamp.max(Some(record.timestamp));
+                }
                 if is_old {
                     let (first, last) = inside.unwrap_or((record.offset, record.offset));
                     inside = Some((first.min(record.offset), last.max(record.offset)));
@@ -92,7 +109,7 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
     if let Some(fault) = records.fault() {
         look.fault = Some(fault.kind.clone());
         // Records that were never met, because the body breaks off.
-        let missing = i64::from(header.count).saturating_sub(i64::from(place)).max(0);
+        let missing = believable_count(batch).saturating_sub(i64::from(place)).max(0);
         look.lost += missing as u64;
     }
     match inside {
@@ -110,6 +127,20 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
         look.fault = Some(FaultKind::Inflate(LZ4_CHECKSUM.into()));
     }
     look
+}
+
+/// How many records a batch has by its head, but no more than there are bytes for; in a compressed
+/// one, offsets.
+pub(super) fn believable_count(batch: &Batch<'_>) -> i64 {
+    let header = batch.header();
+    let count = i64::from(header.count);
+    if header.magic < 2 {
+        return count;
+    }
+    match header.codec {
+        Codec::None => count.min((batch.body().len() / LEAST_RECORD) as i64),
+        _ => count.min(header.last_offset.saturating_sub(header.base_offset).saturating_add(1).max(1)),
+    }
 }
 
 /// A broker that starts on anything but COMMIT or ABORT of a producer stops.

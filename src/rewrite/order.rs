@@ -8,11 +8,12 @@
 use super::bounds::{bound, doubt_epochs};
 use super::interrupt::Interrupt;
 use super::look::look;
-use super::mend::Change;
 use super::plan::{Piece, SourceId, Sources, Thin, frames};
 use super::report::{Incident, Outcome};
 use super::survey::{Entry, Part, Survey};
+use super::tower::Tower;
 use crate::log::Inflater;
+use crate::log::mend::Change;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 
@@ -40,7 +41,7 @@ pub fn order(
         inflater,
         incidents,
         base_of,
-        out: Vec::new(),
+        out: Tower::default(),
         input: entries.into(),
         overruled: Vec::new(),
         mend,
@@ -48,9 +49,9 @@ pub fn order(
     };
     sorter.run()?;
     sorter.restore_what_nothing_replaced();
-    let (entries, mut incidents) = (join(sorter.out), sorter.incidents);
+    let (entries, mut incidents) = (join(sorter.out.finish()), sorter.incidents);
     let mut survey = Survey { entries, incidents: Vec::new(), bases, end_by_name };
-    doubt_epochs(&mut survey.entries, &mut incidents, mend);
+    doubt_epochs(&mut survey.entries, &mut incidents);
     survey.incidents = incidents;
     bound(&mut survey);
     Ok(survey)
@@ -62,7 +63,7 @@ struct Sorter<'s> {
     incidents: Vec<Incident>,
     base_of: HashMap<SourceId, i64>,
     /// What is in order.
-    out: Vec<Entry>,
+    out: Tower,
     /// What is to come, in the order of the files.
     input: VecDeque<Entry>,
     /// What something later overruled, and whether by a higher leader epoch.
@@ -129,10 +130,7 @@ impl Sorter<'_> {
     }
 
     fn top(&self) -> Option<&Part> {
-        self.out.iter().rev().find_map(|entry| match entry {
-            Entry::Part(part) => Some(part),
-            Entry::Gap(_) => None,
-        })
+        self.out.top()
     }
 
     fn next_first(&self) -> Option<i64> {
@@ -164,12 +162,7 @@ impl Sorter<'_> {
 
     /// Takes the topmost piece apart into batches.
     fn explode_top(&mut self) -> io::Result<()> {
-        let Some(place) = self.out.iter().rposition(|entry| matches!(entry, Entry::Part(_))) else { return Ok(()) };
-        let Some(Entry::Part(part)) = self.out.get(place) else { return Ok(()) };
-        if part.piece.batches <= 1 {
-            return Ok(());
-        }
-        let part = part.clone();
+        let Some(part) = self.out.top().filter(|part| part.piece.batches > 1).cloned() else { return Ok(()) };
         let segment = self.sources.open(part.piece.source)?;
         let mut singles = Vec::new();
         for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
@@ -177,18 +170,15 @@ impl Sorter<'_> {
             let mut piece = part.piece.clone();
             (piece.from, piece.to) = (batch.position(), batch.position() + batch.len());
             (piece.first, piece.last, piece.batches, piece.records) = (look.first, look.last, 1, look.records);
-            singles.push(Entry::Part(Part { piece, incident: part.incident }));
+            singles.push(Part { piece, incident: part.incident });
         }
-        self.out.splice(place..=place, singles);
+        self.out.replace_top(singles);
         Ok(())
     }
 
     /// What stands below the topmost part.
     fn below_top(&self) -> i64 {
-        let mut parts = self.out.iter().rev().filter_map(|entry| match entry {
-            Entry::Part(part) => Some(part),
-            Entry::Gap(_) => None,
-        });
+        let mut parts = self.out.downwards();
         let Some(top) = parts.next() else { return -1 };
         let base = self.base(&top.piece).map_or(i64::MIN, |base| base.saturating_sub(1));
         parts.next().map_or(-1, |below| below.piece.last).max(base).max(-1)
@@ -212,7 +202,7 @@ impl Sorter<'_> {
                 && head.piece.last < top.piece.first
                 && next.is_none_or(|next| next <= top.piece.last);
             if !stands_well && (fits || alone) {
-                let place = self.take_top();
+                let place = self.out.take_top();
                 self.misplaced(top, fits.then_some(below.saturating_add(1)), place);
                 self.input.push_front(Entry::Part(head));
                 return Ok(());
@@ -221,40 +211,53 @@ impl Sorter<'_> {
         let fits = next.is_some_and(|next| next > floor.last && next - floor.last - 1 == span);
         if fits || !goes_back {
             let place = self.out.len();
-            self.misplaced(head, fits.then_some(floor.last.saturating_add(1)), place);
+            let true_first = if fits { Some(floor.last.saturating_add(1)) } else { self.right_behind(next) };
+            self.misplaced(head, true_first, place);
             return Ok(());
         }
         if let Some(kept) = self.if_repeated(&head)? {
             return self.repeated(head, kept);
         }
-        if self.greatest_epoch_from(head.piece.first).is_some_and(|greatest| greatest > head.piece.epoch) {
+        if self.out.greatest_epoch_from(head.piece.first).is_some_and(|greatest| greatest > head.piece.epoch) {
             return self.overruled_by_before(head);
         }
-        let goes_on = next.is_none_or(|next| next == head.piece.last.saturating_add(1) || next <= floor.last);
-        if !goes_on && head.piece.last <= floor.last {
+        if !self.is_written_anew(&head, next) {
             let place = self.out.len();
-            self.misplaced(head, None, place);
+            let behind = self.right_behind(next);
+            self.misplaced(head, behind, place);
             return Ok(());
         }
         self.written_twice(head)
     }
 
-    /// Removes the topmost part, and says where it stood.
-    fn take_top(&mut self) -> usize {
-        let place = self.out.iter().rposition(|entry| matches!(entry, Entry::Part(_)));
-        if let Some(place) = place {
-            self.out.remove(place);
-        }
-        place.unwrap_or(self.out.len())
+    /// Whether a batch that collides with what stands before it can be the start of a range that was written anew. Alone
+    /// among batches that fit their neighbours it is the outlier, for no CRC covers its base offset.
+    fn is_written_anew(&self, head: &Part, next: Option<i64>) -> bool {
+        let goes_on = next.is_some_and(|next| next > head.piece.last);
+        // A file's name vouches for its first batch.
+        let by_name = head.piece.from == 0 && self.base(&head.piece) == Some(head.piece.first);
+        let floor = self.floor(&head.piece).last;
+        let runs_on = |next: i64| next == head.piece.last.saturating_add(1) || next <= floor;
+        let in_order = head.piece.last > floor || next.is_some_and(runs_on);
+        // A higher epoch is no proof where the next batch goes on elsewhere: then the base offset alone is wrong.
+        let by_epoch = next.is_none_or(runs_on)
+            && self.out.greatest_epoch_from(head.piece.first).is_some_and(|epoch| epoch < head.piece.epoch);
+        by_epoch || by_name || goes_on && in_order
+    }
+
+    /// Where the last batch of a log must begin: right behind the one before it, if nothing is lost between them.
+    fn right_behind(&self, next: Option<i64>) -> Option<i64> {
+        let last = self.top().filter(|_| next.is_none() && self.out.ends_in_part())?.piece.last;
+        last.checked_add(1)
     }
 
     /// A batch whose base offset is not to be believed. If its place is known it is put there, on request.
     fn misplaced(&mut self, mut part: Part, true_first: Option<i64>, place: usize) {
-        let place = place.min(self.out.len());
         let said = part.piece.first;
         let mut incident = incident_of(&part.piece, CODE, Outcome::Lost);
         incident.message = format!("base offset {said} does not fit between its neighbours");
-        (incident.first, incident.last) = (None, None);
+        let behind = |first: i64| first.saturating_add(part.piece.last.saturating_sub(part.piece.first));
+        (incident.first, incident.last) = (true_first, true_first.map(behind));
         let field = match true_first {
             Some(first) => self.base_offset_patch(&part.piece, first),
             None => Vec::new(),
@@ -272,12 +275,12 @@ impl Sorter<'_> {
             incident.outcome = Outcome::Mended(field);
             self.incidents.push(incident);
             part.incident = Some(self.incidents.len() - 1);
-            self.out.insert(place, Entry::Part(part));
+            self.out.put(place, Entry::Part(part));
             return;
         }
         incident.would_mend = field.last().copied();
         self.incidents.push(incident);
-        self.out.insert(place, Entry::Gap(self.incidents.len() - 1));
+        self.out.put(place, Entry::Gap(self.incidents.len() - 1));
     }
 
     /// What to change of a batch's first eight bytes for it to begin at an offset. A wrapper of magic 1 names its last
@@ -300,21 +303,11 @@ impl Sorter<'_> {
     /// all that is taken.
     fn if_repeated(&mut self, head: &Part) -> io::Result<Option<u64>> {
         let mut there = BTreeMap::new();
-        let mut top_last = i64::MIN;
-        // Only what reaches into the batch's range.
-        let parts: Vec<Piece> = (self.out.iter().rev())
-            .filter_map(|entry| match entry {
-                Entry::Part(part) => Some(&part.piece),
-                Entry::Gap(_) => None,
-            })
-            .take_while(|piece| piece.last >= head.piece.first)
-            .cloned()
-            .collect();
+        let top_last = self.top().map_or(i64::MIN, |top| top.piece.last);
+        let range = (head.piece.first, head.piece.last);
+        let parts: Vec<Piece> = self.out.overlapping(range).map(|part| part.piece.clone()).collect();
         for piece in &parts {
-            top_last = top_last.max(piece.last);
-            if piece.first <= head.piece.last {
-                self.records_of(piece, &head.piece, &mut there)?;
-            }
+            self.records_of(piece, &head.piece, &mut there)?;
         }
         let mut here = BTreeMap::new();
         self.records_of(&head.piece, &head.piece, &mut here)?;
@@ -361,24 +354,15 @@ impl Sorter<'_> {
         Ok(())
     }
 
-    /// The greatest leader epoch of what is in order at or behind an offset.
-    fn greatest_epoch_from(&self, first: i64) -> Option<i32> {
-        let parts = self.out.iter().rev().filter_map(|entry| match entry {
-            Entry::Part(part) => Some(&part.piece),
-            Entry::Gap(_) => None,
-        });
-        parts.take_while(|piece| piece.last >= first).map(|piece| piece.epoch).max()
-    }
-
     /// A range that goes back and on from there: one of the two is kept.
     fn written_twice(&mut self, head: Part) -> io::Result<()> {
         let first = head.piece.first;
-        let greatest = self.greatest_epoch_from(first);
+        let greatest = self.out.greatest_epoch_from(first);
         let by_epoch = greatest.is_some_and(|greatest| greatest < head.piece.epoch);
         loop {
             self.explode_top()?;
             let Some(top) = self.top().filter(|top| top.piece.last >= first).cloned() else { break };
-            let place = self.take_top();
+            let place = self.out.take_top();
             if top.piece.first >= first {
                 self.overruled.push((top, by_epoch));
                 continue;
@@ -403,13 +387,12 @@ impl Sorter<'_> {
         }
         self.incidents.push(incident);
         let incident = self.incidents.len() - 1;
-        let place = place.min(self.out.len());
         if stay == 0 {
-            self.out.insert(place, Entry::Gap(incident));
+            self.out.put(place, Entry::Gap(incident));
         } else {
             cut(&mut part.piece, i64::MIN, below - 1, stay);
             part.incident = Some(incident);
-            self.out.insert(place, Entry::Part(part));
+            self.out.put(place, Entry::Part(part));
         }
         Ok(())
     }
@@ -503,6 +486,7 @@ pub(super) fn incident_of(piece: &Piece, code: &'static str, outcome: Outcome) -
         producer: None,
         outcome,
         would_mend: None,
+        stands: None,
     }
 }
 

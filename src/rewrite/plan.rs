@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 /// So many bytes of a file stay in memory behind the place that is read.
 const HELD: u64 = 4 << 20;
+/// So many files are mapped at once.
+const MOST_MAPPED: usize = 4;
 
 /// The number of a file among [`Sources`].
 pub type SourceId = u32;
@@ -43,11 +45,12 @@ pub enum Role {
     Replica(u32),
 }
 
-/// The files that pieces come from. One at a time is mapped.
+/// The files that pieces come from. A few at a time are mapped, for where copies are joined it goes to and fro.
 #[derive(Debug, Default)]
 pub struct Sources {
     all: Vec<Source>,
-    open: Option<(SourceId, Segment)>,
+    /// The last used is the last.
+    open: Vec<(SourceId, Segment)>,
 }
 
 impl Sources {
@@ -82,16 +85,22 @@ impl Sources {
     /// # Errors
     /// If it cannot be mapped.
     pub fn open(&mut self, id: SourceId) -> io::Result<&Segment> {
-        if self.open.as_ref().is_none_or(|(open, _)| *open != id) {
-            self.open = None;
-            let path = &self.get(id).ok_or(io::ErrorKind::NotFound)?.path;
-            let segment = Segment::open(path).map_err(|error| at_path(path, error))?;
-            self.open = Some((id, segment));
+        match self.open.iter().position(|(open, _)| *open == id) {
+            Some(place) if place + 1 == self.open.len() => {}
+            Some(place) => {
+                let found = self.open.remove(place);
+                self.open.push(found);
+            }
+            None => {
+                let path = &self.get(id).ok_or(io::ErrorKind::NotFound)?.path;
+                let segment = Segment::open(path).map_err(|error| at_path(path, error))?;
+                if self.open.len() >= MOST_MAPPED {
+                    self.open.remove(0);
+                }
+                self.open.push((id, segment));
+            }
         }
-        match &self.open {
-            Some((_, segment)) => Ok(segment),
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
+        self.open.last().map(|(_, segment)| segment).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -172,6 +181,8 @@ impl Piece {
             && self.to == next.from
             && self.epoch == next.epoch
             && self.last < next.first
+            // An offset that jumps farther than a segment spans is looked at on its own.
+            && next.last.saturating_sub(self.last) <= i64::from(i32::MAX)
             && self.edit.is_none()
             && next.edit.is_none();
         if joins {

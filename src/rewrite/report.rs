@@ -2,8 +2,8 @@
 //!
 //! Must not know: how it is printed.
 
-use super::mend::Change;
 use super::plan::SourceId;
+use crate::log::mend::Change;
 
 /// A stretch of a file that is not simply copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct Incident {
     pub outcome: Outcome,
     /// A change of one bit or byte that would make the CRC right, and was not made because nobody asked.
     pub would_mend: Option<Change>,
+    /// Of what is left out, the offset behind all that stands before it.
+    pub stands: Option<i64>,
 }
 
 /// A producer, as a batch names it.
@@ -50,8 +52,6 @@ pub struct Producer {
 pub enum Outcome {
     /// Nothing had to be: zeros or a torn write at the end of the log.
     Normal,
-    /// Copied as it is, although something is odd.
-    Copied,
     /// Left out; no offset is missing, so that nothing can have been in it.
     Nothing,
     /// Left out.
@@ -89,7 +89,6 @@ impl Outcome {
     pub fn name(&self) -> &'static str {
         match self {
             Outcome::Normal => "normal",
-            Outcome::Copied => "copied",
             Outcome::Nothing => "nothing-missing",
             Outcome::Lost => "lost",
             Outcome::Partly { .. } => "partly-lost",

@@ -6,13 +6,14 @@ use super::apply::PartitionPlan;
 use super::guard::guard;
 use super::hanging::{Hanging, LostMarker};
 use super::interrupt::Interrupt;
+use super::look::believable_count;
 use super::order::order;
 use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames};
 use super::report::{Incident, Outcome};
-use super::survey::{Last, Surveyor, Wishes};
+use super::survey::{Last, Surveyor, Wishes, patched};
 use super::union::{Joined, Log, Take, Union};
 use crate::log::{Batch, Inflater};
-use crate::model::losses::{Losses, LostAt, LostKey, LostRecord};
+use crate::model::losses::{Losses, LostAt, LostKey, LostRecord, Word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
@@ -39,6 +40,17 @@ pub struct Wreck {
     pub replicas: Vec<Vec<FileIn>>,
     /// The first offset that counts, if the log dir names one.
     pub log_start: Option<i64>,
+    /// How far the log went, as files beside it tell.
+    pub reached: Option<Reached>,
+}
+
+/// A file that proves how far a log went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// The offset it proves the log to have ended at, or behind.
+    pub end: i64,
+    /// Its name.
+    pub file: String,
 }
 
 /// How to salvage.
@@ -103,6 +115,9 @@ pub fn survey(
     };
     let mut log = read(&mut sources, &wreck.own, Role::Own, progress)?;
     log.log_start = wreck.log_start;
+    if let Some(reached) = &wreck.reached {
+        say_cut(&mut log, &sources, reached);
+    }
     let mut rolls: Vec<i64> = wreck.own.iter().filter_map(|file| file.base_offset).collect();
     rolls.sort_unstable();
     let mut joined = Vec::new();
@@ -133,6 +148,37 @@ pub fn survey(
         joined.push(JoinedFrom { role: Role::Leftover, joined: found, guarded, damaged: damaged(&leftover) });
     }
     Ok(Salvage { sources, log, joined, rolls, max_inflated: manner.max_inflated, ..Salvage::default() })
+}
+
+/// Says what is missing at a log's end, by the word of a file beside it.
+fn say_cut(log: &mut Log, sources: &Sources, reached: &Reached) {
+    let lost = |it: &&mut Incident| it.outcome == Outcome::Lost;
+    let lost_end = log.incidents.iter().filter(|it| it.outcome == Outcome::Lost).filter_map(|it| it.last).max();
+    let end = log.end.max(lost_end.map_or(0, |last| last.saturating_add(1)));
+    if reached.end <= end {
+        return;
+    }
+    // What was lost there may have been all of it.
+    if let Some(open) = log.incidents.iter_mut().filter(lost).find(|it| it.first.is_some() && it.last.is_none()) {
+        open.message.push_str(&format!("; by {} the log went on to offset {} at least", reached.file, reached.end - 1));
+        return;
+    }
+    let Some(source) = sources.all().len().checked_sub(1) else { return };
+    log.incidents.push(Incident {
+        source: source as SourceId,
+        position: sources.all().last().map_or(0, |source| source.len),
+        length: 0,
+        code: "log-cut",
+        message: format!("by {} the log went on to offset {} at least", reached.file, reached.end - 1),
+        first: Some(end),
+        last: Some(reached.end - 1),
+        epoch: None,
+        is_batches: false,
+        producer: None,
+        outcome: Outcome::Lost,
+        would_mend: None,
+        stands: None,
+    });
 }
 
 fn damaged(log: &Log) -> u64 {
@@ -180,7 +226,10 @@ impl Salvage {
     /// Whether there is anything to tell.
     pub fn is_damaged(&self) -> bool {
         self.log.incidents.iter().any(|incident| incident.outcome.is_damage())
-            || self.joined.iter().any(|it| it.joined.conflicts_in_all > 0 || it.joined.diverged.is_some())
+            || self
+                .joined
+                .iter()
+                .any(|it| it.joined.conflicts_in_all > 0 || it.joined.diverged.is_some() || !it.joined.added.is_empty())
     }
 
     /// Takes records out by their offsets; says of each what it was.
@@ -244,21 +293,29 @@ impl Salvage {
         let mut losses = Losses::new();
         let mut hanging = Hanging::default();
         self.collect(&mut losses, &mut hanging)?;
-        if !losses.is_empty() || !hanging.is_empty() {
-            let mut reader = Reader::new(self.max_inflated);
-            let mut inflater = Inflater::with_limit(self.max_inflated);
-            for part in &self.log.parts {
-                reader.piece(&mut self.sources, &part.piece, |batch| {
-                    interrupt.check()?;
-                    losses.survivors(batch, &mut inflater);
-                    hanging.batch(batch, &mut inflater);
-                    Ok(())
-                })?;
-            }
+        let mut inflater = Inflater::with_limit(self.max_inflated);
+        if !hanging.is_empty() {
+            self.each_batch(interrupt, |source, batch| hanging.batch(source, batch, &mut inflater))?;
         }
-        self.markers = hanging.finish();
+        self.markers = hanging.finish(&mut losses);
+        if !losses.is_empty() {
+            self.each_batch(interrupt, |_, batch| losses.survivors(batch, &mut inflater))?;
+        }
         self.lost_beyond = losses.beyond();
         self.lost = losses.finish();
+        Ok(())
+    }
+
+    /// Shows every batch of the new log, and which file it is from.
+    fn each_batch(&mut self, interrupt: &Interrupt, mut see: impl FnMut(SourceId, &Batch<'_>)) -> io::Result<()> {
+        let mut reader = Reader::new(self.max_inflated);
+        for part in &self.log.parts {
+            reader.piece(&mut self.sources, &part.piece, |batch| {
+                interrupt.check()?;
+                see(part.piece.source, batch);
+                Ok(())
+            })?;
+        }
         Ok(())
     }
 
@@ -285,6 +342,16 @@ impl Salvage {
                     }
                     continue;
                 }
+                // Damaged bytes may name a group that never was.
+                let mend = incident.would_mend.filter(|_| batch.check_crc().is_err());
+                let mended = mend.map(|change| patched(&batch, &change));
+                let mended = mended.as_deref().and_then(|bytes| Batch::new(bytes, batch.position()));
+                losses.vouched_by(match (&mended, batch.check_crc()) {
+                    (Some(_), _) => Word::Mended,
+                    (None, Ok(())) => Word::Sound,
+                    (None, Err(_)) => Word::Doubtful,
+                });
+                let batch = mended.unwrap_or(batch);
                 self.unreadable += lose(losses, incident, &batch, stays, &mut inflater);
             }
         }
@@ -341,7 +408,7 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
             Ok(record) if stays(record.offset) => {}
             Ok(record) => losses.lost(&LostRecord {
                 at,
-                offset: record.offset.saturating_add(shift),
+                offset: record.offset.wrapping_add(shift),
                 timestamp: record.timestamp,
                 producer_id,
                 key: record.key,
@@ -349,7 +416,7 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
             }),
             Err(bad) if bad.key.is_some() => losses.lost(&LostRecord {
                 at,
-                offset: bad.offset.unwrap_or(batch.header().last_offset).saturating_add(shift),
+                offset: bad.offset.unwrap_or(batch.header().last_offset).wrapping_add(shift),
                 timestamp: bad.timestamp.unwrap_or(-1),
                 producer_id,
                 key: bad.key,
@@ -358,15 +425,15 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
             Err(_) => unreadable += 1,
         }
     }
-    unreadable + i64::from(batch.header().count).saturating_sub(met).max(0) as u64
+    unreadable + believable_count(batch).saturating_sub(met).max(0) as u64
 }
 
 /// What to add to offsets of a batch that is lost: where its own cannot be right, they are taken to begin where they can.
 fn believable_shift(incident: &Incident, batch: &Batch<'_>) -> i64 {
     let header = batch.header();
-    let Some(first) = incident.first.filter(|_| incident.outcome == Outcome::Lost && header.magic >= 2) else {
-        return 0;
-    };
+    // Where no offset is free it stands behind what stands before it.
+    let place = incident.first.or(incident.stands.map(|behind| behind.saturating_sub(1)));
+    let Some(first) = place.filter(|_| incident.outcome == Outcome::Lost && header.magic >= 2) else { return 0 };
     let fits = match incident.last {
         Some(last) => (first..=last).contains(&header.base_offset),
         // Nobody knows how far it went, for its own word is not believed.

@@ -4,13 +4,20 @@
 
 use super::interrupt::Interrupt;
 use super::look::{LZ4_CHECKSUM, Look, look};
-use super::mend::{Change, candidates};
-use super::plan::{Edit, Piece, SourceId};
+use super::plan::{Edit, Piece, SourceId, Thin};
 use super::report::{Incident, Outcome, Producer};
 use crate::fault::FaultKind;
 use crate::log::batch::{CRC_FROM, MAGIC_AT, PREFIX_LENGTH};
+use crate::log::mend::{Change, candidates};
 use crate::log::{Batch, Codec, Hole, Inflater, Segment, Span};
 use std::io;
+
+/// Where fields of a head of magic 2 stand.
+const ATTRIBUTES_AT: usize = 21;
+const LAST_OFFSET_DELTA_AT: usize = 23;
+const MAX_TIMESTAMP_AT: usize = 35;
+/// The bit of the attributes' low byte.
+const TRANSACTIONAL: u8 = 0x10;
 
 /// What to do with what is in doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -170,6 +177,7 @@ impl<'s> Surveyor<'s> {
             producer: None,
             outcome: if normal { Outcome::Normal } else { Outcome::Lost },
             would_mend: None,
+            stands: None,
         });
     }
 
@@ -223,22 +231,27 @@ impl<'s> Surveyor<'s> {
             return self.damaged(batch, &fault);
         }
         let look = look(batch, &mut self.inflater);
+        if look.first > look.last && self.widened(batch) {
+            return;
+        }
         if look.first > look.last || look.first < 0 {
             let message = format!("offsets {} to {}", look.first, look.last);
             let incident = self.incident_of(batch, "offset-order", message, Outcome::Lost);
             return self.survey.gap(incident);
         }
         let Some(fault) = &look.fault else {
+            if let Some(right) = look.max_timestamp.filter(|right| *right != batch.header().max_timestamp) {
+                return self.greatest_time(batch, &look, right);
+            }
             let piece = self.piece(batch, &look, Edit::default());
             return self.survey.part(piece, None);
         };
         let (code, message) = (fault.code(), fault.to_string());
         if matches!(fault, FaultKind::InflatedTooLarge(_)) {
-            // Ours is the limit, so that the batch is none the worse.
-            let incident = self.incident_of(batch, code, message, Outcome::Copied);
-            let place = self.survey.incident(incident);
-            let piece = self.piece(batch, &look, Edit::default());
-            return self.survey.part(piece, Some(place));
+            // What nobody can look into, no broker should be given.
+            let message = format!("{message}; a higher --max-inflated would show it");
+            let incident = self.incident_of(batch, code, message, Outcome::Lost);
+            return self.survey.gap(incident);
         }
         if look.records == 0 {
             let incident = self.incident_of(batch, code, message, Outcome::Lost);
@@ -253,10 +266,49 @@ impl<'s> Surveyor<'s> {
         self.survey.part(piece, Some(place));
     }
 
+    /// A batch whose last offset lies before its first, though its records are sound: it is written anew to span them.
+    fn widened(&mut self, batch: &Batch<'_>) -> bool {
+        let header = batch.header();
+        let records = batch.records(&mut self.inflater).by_ref().flatten().map(|record| record.offset).max();
+        let delta = records.and_then(|last| i32::try_from(last.checked_sub(header.base_offset)?).ok());
+        let Some(delta) = delta.filter(|delta| header.magic >= 2 && header.base_offset >= 0 && *delta >= 0) else {
+            return false;
+        };
+        let changes = changes_at(batch, LAST_OFFSET_DELTA_AT, &delta.to_be_bytes());
+        let bytes = changes.iter().fold(batch.bytes().to_vec(), changed);
+        let Some(wider) = Batch::new(&bytes, batch.position()) else { return false };
+        let mut look = look(&wider, &mut self.inflater);
+        if look.records == 0 {
+            return false;
+        }
+        look.needs_writing = true;
+        let message = format!("its last offset, {}, lies before its first", header.last_offset);
+        let outcome = Outcome::Partly { kept: look.records, lost: look.lost };
+        let incident = self.incident_of(&wider, "offset-order", message, outcome);
+        let place = self.survey.incident(incident);
+        let patch = changes.iter().map(|change| (change.at, change.new)).collect();
+        let piece = self.piece(&wider, &look, Edit { patch, thin: look.thin() });
+        self.survey.part(piece, Some(place));
+        true
+    }
+
+    /// A batch whose head names another greatest timestamp than its records have: it gets theirs.
+    fn greatest_time(&mut self, batch: &Batch<'_>, look: &Look, right: i64) {
+        let changes = changes_at(batch, MAX_TIMESTAMP_AT, &right.to_be_bytes());
+        let said = batch.header().max_timestamp;
+        let message = format!("its greatest timestamp is {right}, not {said} as its head says");
+        let patch = changes.iter().map(|change| (change.at, change.new)).collect();
+        let incident = self.incident_of(batch, "timestamp-mismatch", message, Outcome::Mended(changes));
+        let place = self.survey.incident(incident);
+        let piece = self.piece(batch, look, Edit { patch, thin: Some(Thin::nothing()) });
+        self.survey.part(piece, Some(place));
+    }
+
     /// A batch whose CRC is wrong.
     fn damaged(&mut self, batch: &Batch<'_>, fault: &FaultKind) {
         let change = self.likely_change(batch);
-        if let Some(change) = change.filter(|_| self.wishes.mend) {
+        // What the CRC vouches for is better than what nothing does.
+        if let Some(change) = change.filter(|_| self.wishes.mend || self.wishes.keep_doubtful) {
             let mended = patched(batch, &change);
             if let Some(mended) = Batch::new(&mended, batch.position())
                 && self.mended(&mended, fault.code(), fault.to_string(), vec![change])
@@ -271,7 +323,7 @@ impl<'s> Surveyor<'s> {
             Some(look) => {
                 incident.outcome = Outcome::Doubtful { kept: look.records, lost: look.lost };
                 let place = self.survey.incident(incident);
-                let piece = self.piece(batch, &look, Edit { thin: look.thin(), ..Edit::default() });
+                let piece = self.piece(batch, &look, Edit { patch: sane_head(batch, &look), thin: look.thin() });
                 self.survey.part(piece, Some(place));
             }
             None => self.survey.gap(incident),
@@ -332,6 +384,7 @@ impl<'s> Surveyor<'s> {
             }),
             outcome,
             would_mend: None,
+            stands: None,
         }
     }
 
@@ -350,8 +403,33 @@ impl<'s> Surveyor<'s> {
     }
 }
 
-fn patched(batch: &Batch<'_>, change: &Change) -> Vec<u8> {
-    let mut bytes = batch.bytes().to_vec();
+/// What to change of a head that nothing vouches for, before it is sealed anew: its greatest timestamp is that of its
+/// records, and a batch without a producer is part of no transaction.
+fn sane_head(batch: &Batch<'_>, look: &Look) -> Box<[(u32, u8)]> {
+    let header = batch.header();
+    let mut changes = Vec::new();
+    if let Some(right) = look.max_timestamp {
+        changes.extend(changes_at(batch, MAX_TIMESTAMP_AT, &right.to_be_bytes()));
+    }
+    if header.magic >= 2 && header.transactional && header.producer_id < 0 {
+        let low = batch.bytes().get(ATTRIBUTES_AT + 1).copied().unwrap_or_default();
+        changes.extend(changes_at(batch, ATTRIBUTES_AT + 1, &[low & !TRANSACTIONAL]));
+    }
+    changes.iter().map(|change| (change.at, change.new)).collect()
+}
+
+/// What differs of a batch from what should stand at a place.
+fn changes_at(batch: &Batch<'_>, at: usize, right: &[u8]) -> Vec<Change> {
+    let old = batch.bytes().get(at..at + right.len()).unwrap_or_default();
+    let pairs = old.iter().zip(right).enumerate().filter(|(_, (old, new))| old != new);
+    pairs.map(|(i, (&old, &new))| Change { at: (at + i) as u32, old, new }).collect()
+}
+
+pub(super) fn patched(batch: &Batch<'_>, change: &Change) -> Vec<u8> {
+    changed(batch.bytes().to_vec(), change)
+}
+
+fn changed(mut bytes: Vec<u8>, change: &Change) -> Vec<u8> {
     if let Some(room) = bytes.get_mut(change.at as usize) {
         *room = change.new;
     }

@@ -7,6 +7,7 @@
 use super::interrupt::Interrupt;
 use super::lineage::{Divergence, divergence, holes_between, overlapping, overlaps};
 use super::look::look;
+use super::missing::missing;
 use super::order::incident_of;
 use super::plan::{Piece, SourceId, Sources, Thin, frames, push};
 use super::report::{Conflict, Content, Incident, Outcome};
@@ -65,14 +66,15 @@ impl Log {
         out
     }
 
-    /// Of a range, what this log tells of: all but what lies outside of it and what damage took.
-    fn tells_of(&self, (first, last): (i64, i64)) -> Vec<(i64, i64)> {
+    /// Of a range, what this log tells of: all but what lies outside of it and what damage took, which is `lost`.
+    fn tells_of(&self, lost: &[(i64, i64)], (first, last): (i64, i64)) -> Vec<(i64, i64)> {
         let mut told = Vec::new();
         let mut from = first.max(self.start);
         let to = last.min(self.end.saturating_sub(1));
-        for (lost_first, lost_last) in self.lost() {
-            if lost_last < from || lost_first > to {
-                continue;
+        let behind = lost.partition_point(|(_, lost_last)| *lost_last < from);
+        for &(lost_first, lost_last) in lost.get(behind..).unwrap_or_default() {
+            if lost_first > to {
+                break;
             }
             if lost_first > from {
                 told.push((from, lost_first - 1));
@@ -102,7 +104,11 @@ pub struct Joined {
     pub conflicts_in_all: u64,
     /// The first offset at which leader epochs differ, and whether the other copy won.
     pub diverged: Option<(i64, bool)>,
-    /// Offsets that were added in front or behind.
+    /// Batches or records of which both say the same.
+    pub equal: u64,
+    /// Whether nothing was taken from it, because what it says differs at most of the offsets that both have.
+    pub is_stranger: bool,
+    /// Offsets that were added in front, behind, or in place of a segment that is gone.
     pub added: Vec<(i64, i64)>,
 }
 
@@ -117,17 +123,37 @@ pub enum Take {
     Everything,
 }
 
+/// How far a piece was walked.
+#[derive(Debug, Default)]
+struct Cursor {
+    /// The piece's file, and the byte it ends at.
+    piece: Option<(SourceId, u64)>,
+    /// The byte to go on from.
+    from: u64,
+}
+
+impl Cursor {
+    /// Where to go on in a piece: its start, if it is another than before.
+    fn within(&mut self, piece: &Piece) -> u64 {
+        if self.piece != Some((piece.source, piece.to)) {
+            *self = Cursor { piece: Some((piece.source, piece.to)), from: piece.from };
+        }
+        self.from
+    }
+}
+
 /// Joins copies into one log.
 pub struct Union<'s> {
     sources: &'s mut Sources,
     inflater: Inflater,
+    max_inflated: usize,
     interrupt: &'s Interrupt,
 }
 
 impl<'s> Union<'s> {
     /// With a limit, in bytes, on what one batch may inflate to.
     pub fn new(sources: &'s mut Sources, max_inflated: usize, interrupt: &'s Interrupt) -> Self {
-        Union { sources, inflater: Inflater::with_limit(max_inflated), interrupt }
+        Union { sources, inflater: Inflater::with_limit(max_inflated), max_inflated, interrupt }
     }
 
     /// Takes from a replica what the log lacks.
@@ -145,7 +171,13 @@ impl<'s> Union<'s> {
             let loser = if divergence.theirs_win { &mut *log } else { &mut *replica };
             self.truncate(loser, divergence.offset)?;
         }
-        self.fill(log, replica, Take::LostAndEnds, &mut joined)?;
+        // Copies of one partition differ nowhere; one that differs mostly is no copy.
+        joined.is_stranger = divergence.is_none() && joined.conflicts_in_all > joined.equal;
+        if !joined.is_stranger {
+            let lost = log.lost();
+            let missing = missing(&log.parts, &replica.parts, &lost, self.sources, self.max_inflated, self.interrupt)?;
+            self.fill(log, replica, Take::LostAndEnds, &missing, &mut joined)?;
+        }
         Ok(joined)
     }
 
@@ -155,7 +187,7 @@ impl<'s> Union<'s> {
     /// As [`Union::replica`].
     pub fn leftovers(&mut self, log: &mut Log, leftovers: &Log, take: Take) -> io::Result<Joined> {
         let mut joined = Joined::default();
-        self.fill(log, leftovers, take, &mut joined)?;
+        self.fill(log, leftovers, take, &[], &mut joined)?;
         Ok(joined)
     }
 
@@ -189,8 +221,21 @@ impl<'s> Union<'s> {
         Ok(())
     }
 
-    fn fill(&mut self, log: &mut Log, copy: &Log, take: Take, joined: &mut Joined) -> io::Result<()> {
+    /// Also takes what is `missing`, which ascends.
+    fn fill(
+        &mut self,
+        log: &mut Log,
+        copy: &Log,
+        take: Take,
+        missing: &[(i64, i64)],
+        joined: &mut Joined,
+    ) -> io::Result<()> {
         let mut wanted = log.lost();
+        wanted.extend(missing);
+        let is_missing = |at: i64| {
+            let behind = missing.partition_point(|(_, last)| *last < at);
+            missing.get(behind).is_some_and(|(first, _)| *first <= at)
+        };
         if take == Take::Everything {
             self.take_apart(log, (copy.start, copy.end))?;
             wanted = holes_between(&log.parts, copy.start.min(log.start), copy.end.max(log.end));
@@ -205,8 +250,9 @@ impl<'s> Union<'s> {
         }
         wanted.sort_unstable();
         let mut told: Vec<(i64, i64)> = Vec::new();
+        let lost_there = copy.lost();
         for range in wanted {
-            told.extend(copy.tells_of(range));
+            told.extend(copy.tells_of(&lost_there, range));
         }
         // Ranges can touch: an end that damage took lies behind the end.
         told.sort_unstable();
@@ -220,11 +266,11 @@ impl<'s> Union<'s> {
             }
             from = last.saturating_add(1);
             taken.push((first, last));
-            self.take(log, copy, (first, last))?;
-            if last < log.start || first >= log.end {
+            if last < log.start || first >= log.end || is_missing(first) {
                 joined.added.push((first, last));
             }
         }
+        self.take(log, copy, &taken)?;
         for incident in &mut log.incidents {
             say_filled(incident, &taken, copy);
         }
@@ -256,25 +302,35 @@ impl<'s> Union<'s> {
         Ok(())
     }
 
-    /// Puts what a copy has of a range in place of what the log has of it.
-    fn take(&mut self, log: &mut Log, copy: &Log, range: (i64, i64)) -> io::Result<()> {
-        let mut new = Vec::new();
-        for part in overlapping(&copy.parts, range) {
-            self.interrupt.check()?;
-            for piece in self.slice(&part.piece, range)? {
-                log.filled.insert(piece.first, piece.source);
-                new.push(Part { piece, incident: None });
+    /// Puts what a copy has of ranges, which ascend, in place of what the log has of them.
+    fn take(&mut self, log: &mut Log, copy: &Log, ranges: &[(i64, i64)]) -> io::Result<()> {
+        let mut old = std::mem::take(&mut log.parts).into_iter().peekable();
+        let mut cursor = Cursor::default();
+        for &range in ranges {
+            while let Some(part) = old.next_if(|part| part.piece.last < range.0) {
+                log.parts.push(part);
+            }
+            // What stands there was written anew from a damaged batch, of which the copy has all.
+            while old.next_if(|part| part.piece.first <= range.1).is_some() {}
+            for part in overlapping(&copy.parts, range) {
+                self.interrupt.check()?;
+                for piece in self.slice_from(&part.piece, range, &mut cursor)? {
+                    log.filled.insert(piece.first, piece.source);
+                    log.parts.push(Part { piece, incident: None });
+                }
             }
         }
-        let from = log.parts.partition_point(|part| part.piece.last < range.0);
-        let to = log.parts.partition_point(|part| part.piece.first <= range.1).max(from);
-        // What stands there was written anew from a damaged batch, of which the copy has all.
-        log.parts.splice(from..to, new);
+        log.parts.extend(old);
         Ok(())
     }
 
     /// Of a piece, what lies in a range: whole batches, and at its ends parts of some.
-    fn slice(&mut self, piece: &Piece, (first, last): (i64, i64)) -> io::Result<Vec<Piece>> {
+    fn slice(&mut self, piece: &Piece, range: (i64, i64)) -> io::Result<Vec<Piece>> {
+        self.slice_from(piece, range, &mut Cursor::default())
+    }
+
+    /// As [`Self::slice`]. Of ranges that ascend, the next one goes on where the cursor stands.
+    fn slice_from(&mut self, piece: &Piece, (first, last): (i64, i64), cursor: &mut Cursor) -> io::Result<Vec<Piece>> {
         if piece.first >= first && piece.last <= last {
             return Ok(vec![piece.clone()]);
         }
@@ -284,11 +340,22 @@ impl<'s> Union<'s> {
         let mut out = Vec::new();
         let mut singles = Vec::new();
         let segment = self.sources.open(piece.source)?;
-        for batch in frames(segment.bytes(), piece.from, piece.to) {
-            let single = single(&batch, piece, &mut self.inflater);
-            if single.last >= first && single.first <= last {
-                singles.push(single);
+        for batch in frames(segment.bytes(), cursor.within(piece), piece.to) {
+            // Only magic 2 says in its head which offsets it has.
+            let header = batch.header();
+            let is_before = header.magic >= 2 && header.last_offset < first;
+            let single = match is_before {
+                true => None,
+                false => Some(single(&batch, piece, &mut self.inflater)),
+            };
+            let Some(single) = single.filter(|single| single.last >= first) else {
+                cursor.from = batch.position() + batch.len();
+                continue;
+            };
+            if single.first > last {
+                break;
             }
+            singles.push(single);
         }
         for single in singles {
             if single.first >= first && single.last <= last {
@@ -322,6 +389,7 @@ impl<'s> Union<'s> {
     /// Compares what both logs have below an offset, batch by batch. Batches keep their base offsets in every copy.
     fn compare(&mut self, log: &Log, copy: &Log, until: i64, joined: &mut Joined) -> io::Result<()> {
         let mut theirs: Option<(SourceId, Segment)> = None;
+        let (mut cursor, mut own_cursor) = (Cursor::default(), Cursor::default());
         for (ours, other) in overlaps(&log.parts, &copy.parts) {
             self.interrupt.check()?;
             let range = (ours.piece.first.max(other.piece.first), ours.piece.last.min(other.piece.last).min(until - 1));
@@ -333,17 +401,22 @@ impl<'s> Union<'s> {
                 theirs = Some((other.piece.source, Segment::open(&source.path)?));
             }
             let Some((_, segment)) = &theirs else { continue };
-            let mut there = frames(segment.bytes(), other.piece.from, other.piece.to).peekable();
+            let mut there = frames(segment.bytes(), cursor.within(&other.piece), other.piece.to).peekable();
             let own = self.sources.open(ours.piece.source)?;
-            for here in frames(own.bytes(), ours.piece.from, ours.piece.to) {
+            for here in frames(own.bytes(), own_cursor.within(&ours.piece), ours.piece.to) {
                 let offset = here.header().base_offset;
                 if offset > range.1 {
                     break;
                 }
-                while there.next_if(|batch| batch.header().base_offset < offset).is_some() {}
+                own_cursor.from = here.position() + here.len();
+                while let Some(before) = there.next_if(|batch| batch.header().base_offset < offset) {
+                    cursor.from = before.position() + before.len();
+                }
                 let Some(batch) = there.next_if(|batch| batch.header().base_offset == offset) else { continue };
                 let (a, b) = (here.header(), batch.header());
-                if (a.crc, a.length) != (b.crc, b.length) {
+                if (a.crc, a.length) == (b.crc, b.length) {
+                    joined.equal += 1;
+                } else {
                     compare_batches(&here, &batch, other.piece.source, &mut self.inflater, joined);
                 }
             }
@@ -415,6 +488,9 @@ fn compare_batches(ours: &Batch<'_>, theirs: &Batch<'_>, source: SourceId, infla
     let epoch = ours.header().partition_leader_epoch;
     for record in ours.records(inflater).by_ref().flatten() {
         let Some(other) = there.get(&record.offset) else { continue };
+        if (other.key.as_deref(), other.value.as_deref()) == (record.key, record.value) {
+            to.equal += 1;
+        }
         if (other.key.as_deref(), other.value.as_deref()) != (record.key, record.value) {
             to.conflict(Conflict {
                 offset: record.offset,
@@ -468,7 +544,8 @@ fn say_filled(incident: &mut Incident, taken: &[(i64, i64)], copy: &Log) {
     let mut touched = false;
     // An end that nobody knows is filled as far as the copy goes.
     let last = if last == i64::MAX { copy.end.saturating_sub(1).max(first) } else { last };
-    for &(a, b) in taken.iter().filter(|(a, b)| *a <= last && *b >= first) {
+    let behind = taken.partition_point(|(_, b)| *b < first);
+    for &(a, b) in taken.iter().skip(behind).take_while(|(a, _)| *a <= last) {
         touched = true;
         if a > from {
             missing.push((from, a - 1));

@@ -151,7 +151,7 @@ macro_rules! structure {
                 if !layout.flexible {
                     return Some(rest);
                 }
-                $crate::schema::wire::skip_tags(rest, |tag, inside| {
+                $crate::schema::skip::tags(rest, |tag, inside| {
                     $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
                         if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
                             return <$type as $crate::schema::wire::Field>::fills_tag(inside, layout).then_some(true);

@@ -16,6 +16,7 @@ pub mod preview;
 pub mod records;
 pub mod sample;
 pub mod share;
+pub mod skip;
 pub mod streams;
 pub mod wire;
 

@@ -5,6 +5,7 @@
 
 use super::doc::TypeDoc;
 use super::sample::Sampler;
+use super::skip;
 use crate::bytes::{Cursor, put_uvarint};
 use crate::fault::{Fault, FaultKind};
 use crate::json::Json;
@@ -230,46 +231,6 @@ fn length(
     }
 }
 
-/// Reads the length of an inflexible version.
-type SkipLength = fn(&[u8]) -> Option<(i64, &[u8])>;
-
-/// As [`length`], of what is left.
-#[inline(always)]
-fn skip_length(rest: &[u8], layout: Layout, plain: SkipLength) -> Option<(Option<usize>, &[u8])> {
-    let (n, rest) =
-        if layout.flexible { skip_uvarint(rest).map(|(n, rest)| (i64::from(n) - 1, rest))? } else { plain(rest)? };
-    match usize::try_from(n) {
-        Ok(n) if n <= rest.len() => Some((Some(n), rest)),
-        Err(_) if n == -1 => Some((None, rest)),
-        _ => None,
-    }
-}
-
-#[inline(always)]
-fn skip_uvarint(rest: &[u8]) -> Option<(u32, &[u8])> {
-    match *rest {
-        [a, ref rest @ ..] if a < 0x80 => Some((u32::from(a), rest)),
-        _ => skip_long_uvarint(rest),
-    }
-}
-
-#[inline(never)]
-fn skip_long_uvarint(rest: &[u8]) -> Option<(u32, &[u8])> {
-    let mut cursor = Cursor::new(rest);
-    let n = cursor.uvarint().ok()?;
-    Some((n, cursor.rest()))
-}
-
-#[inline(always)]
-fn skip_short_length(rest: &[u8]) -> Option<(i64, &[u8])> {
-    rest.split_first_chunk().map(|(length, rest)| (i64::from(i16::from_be_bytes(*length)), rest))
-}
-
-#[inline(always)]
-fn skip_long_length(rest: &[u8]) -> Option<(i64, &[u8])> {
-    rest.split_first_chunk().map(|(length, rest)| (i64::from(i32::from_be_bytes(*length)), rest))
-}
-
 fn short_length(cursor: &mut Cursor<'_>) -> Result<i64, Fault> {
     cursor.i16().map(i64::from)
 }
@@ -298,7 +259,7 @@ impl<'a> Field<'a> for Text<'a> {
     }
     #[inline(always)]
     fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip_length(rest, layout, skip_short_length)?;
+        let (n, rest) = skip::length(rest, layout, skip::short_length)?;
         rest.get(n?..)
     }
     fn encode(&self, out: &mut Vec<u8>, layout: Layout) {
@@ -341,7 +302,7 @@ impl<'a> Nullable<'a> for Text<'a> {
     }
     #[inline(always)]
     fn skip_nullable(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip_length(rest, layout, skip_short_length)?;
+        let (n, rest) = skip::length(rest, layout, skip::short_length)?;
         rest.get(n.unwrap_or(0)..)
     }
     fn encode_null(out: &mut Vec<u8>, layout: Layout) {
@@ -361,7 +322,7 @@ impl<'a> Field<'a> for Blob<'a> {
     }
     #[inline]
     fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip_length(rest, layout, skip_long_length)?;
+        let (n, rest) = skip::length(rest, layout, skip::long_length)?;
         rest.get(n?..)
     }
     fn encode(&self, out: &mut Vec<u8>, layout: Layout) {
@@ -432,7 +393,7 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
         json.close(b']');
     }
     fn skip(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip_length(rest, layout, skip_long_length)?;
+        let (n, rest) = skip::length(rest, layout, skip::long_length)?;
         (0..n?).try_fold(rest, |rest, _| T::skip(rest, layout))
     }
     fn transcode(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
@@ -463,7 +424,7 @@ fn items<'a, T: Field<'a>>(n: usize, cursor: &mut Cursor<'a>, layout: Layout, js
 
 impl<'a, T: Field<'a>> Nullable<'a> for Vec<T> {
     fn skip_nullable(rest: &'a [u8], layout: Layout) -> Option<&'a [u8]> {
-        let (n, rest) = skip_length(rest, layout, skip_long_length)?;
+        let (n, rest) = skip::length(rest, layout, skip::long_length)?;
         (0..n.unwrap_or(0)).try_fold(rest, |rest, _| T::skip(rest, layout))
     }
     fn transcode_nullable(cursor: &mut Cursor<'a>, layout: Layout, json: &mut Json) -> Result<(), Fault> {
@@ -597,25 +558,6 @@ pub fn decode_tags<'a>(
         }
     }
     Ok(unknown)
-}
-
-/// As [`decode_tags`], of what is left. `known` says whether it knows a tag, or None if what is inside is not sound.
-#[inline(always)]
-pub fn skip_tags<'a>(rest: &'a [u8], known: impl Fn(u32, &'a [u8]) -> Option<bool>) -> Option<&'a [u8]> {
-    let (n, mut rest) = skip_uvarint(rest)?;
-    let mut least = 0;
-    for _ in 0..n {
-        let (tag, behind) = skip_uvarint(rest)?;
-        let (size, behind) = skip_uvarint(behind)?;
-        let (inside, behind) = behind.split_at_checked(size as usize)?;
-        if u64::from(tag) < least {
-            return None;
-        }
-        known(tag, inside)?;
-        least = u64::from(tag) + 1;
-        rest = behind;
-    }
-    Some(rest)
 }
 
 /// As [`decode_tags`] in [`Reading::AsBroker`]. Numbers are signed there: fewer than no fields are none.

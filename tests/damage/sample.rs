@@ -2,6 +2,8 @@
 //!
 //! Must not know: how they are damaged.
 
+#![allow(dead_code, reason = "two tests share it, each uses some")]
+
 use crate::build::{Bat, Commit, Ending, Rec, T0, codecs, commit, forget, offset_key};
 use grouplog::log::{Batch, Codec, Header, Inflater, Segment, Span, Spans};
 use std::collections::BTreeMap;
@@ -189,6 +191,39 @@ fn parts_of(path: &Path) -> Option<Vec<Part>> {
         Span::Hole(_) => None,
     };
     segment.spans().map(part).collect()
+}
+
+/// Every segment of `fixtures/` all of whose batches are sound.
+pub fn sound_segments() -> impl Iterator<Item = (String, Vec<Part>)> {
+    let fixtures = files().into_iter().filter(|(exhibit, _)| exhibit.starts_with("fixtures"));
+    let paths = fixtures.flat_map(|(exhibit, paths)| paths.into_iter().map(move |path| (exhibit.clone(), path)));
+    paths.filter_map(|(exhibit, path)| {
+        let parts = parts_of(&path).filter(|parts| !parts.is_empty())?;
+        Some((format!("{exhibit} {}", path.parent().unwrap().file_name().unwrap().display()), parts))
+    })
+}
+
+/// Names and bytes of the files of `fixtures/` that lie beside segments, but for long runs of zeros at their ends.
+pub fn side_files() -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    side_files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"), &mut found);
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn side_files_below(dir: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+    for name in crate::common::names_in(dir) {
+        let path = dir.join(&name);
+        if path.is_dir() {
+            side_files_below(&path, found);
+        } else if grouplog::log::side_file::SideKind::of(&name).is_some() {
+            let mut bytes = std::fs::read(&path).unwrap();
+            let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            bytes.truncate(used + 100);
+            found.push((name, bytes));
+        }
+    }
 }
 
 /// Batches around the one that is to be damaged.

@@ -139,7 +139,11 @@ impl<'d> SideFacts<'d> {
         let twin = |suffix: &str| Twin::of(file, suffix);
         self.segment.offsets = OffsetCheck::new(&twin("index"), file, &mut self.findings);
         self.segment.times = TimeCheck::new(&twin("timeindex"), file, &mut self.findings);
-        self.segment.txns = TxnCheck::new(&twin("txnindex"), &mut self.findings);
+        let txns = twin("txnindex");
+        self.segment.txns = match twin("index").is_absent() && txns.is_absent() {
+            true => TxnCheck::of_none(),
+            false => TxnCheck::new(&txns, &mut self.findings),
+        };
         self.watch();
     }
 
@@ -279,8 +283,12 @@ impl Twin {
         };
         let digits = segment.name.get(..20).unwrap_or_default();
         let name = format!("{digits}.{suffix}{on_its_way}");
-        let bytes = std::fs::read(segment.path.with_file_name(&name));
+        let bytes = crate::files::read(&segment.path.with_file_name(&name));
         Twin { name, bytes, base_offset: segment.base_offset }
+    }
+
+    fn is_absent(&self) -> bool {
+        matches!(&self.bytes, Err(error) if error.kind() == io::ErrorKind::NotFound)
     }
 
     /// None if it is not there. One that cannot be read is a finding.
@@ -303,7 +311,7 @@ fn unreadable(name: &str, error: &io::Error) -> Finding {
 /// The bytes of a file that is there once a folder.
 fn read_other(dir: &PartitionDir, kind: OtherKind, findings: &mut Vec<Finding>) -> Option<(String, Vec<u8>)> {
     let file = dir.other(kind)?;
-    match std::fs::read(&file.path) {
+    match crate::files::read(&file.path) {
         Ok(bytes) => Some((file.name.clone(), bytes)),
         Err(error) => {
             // A file that a running broker removed meanwhile is not there.

@@ -56,7 +56,7 @@ impl Producers {
     pub(super) fn reach(&mut self, offset: i64, findings: &mut Vec<Finding>) {
         while self.next_offset() <= offset {
             let Some((offset, name, path)) = self.snapshots.pop_front() else { return };
-            match std::fs::read(&path) {
+            match crate::files::read(&path) {
                 Ok(bytes) => self.compare(offset, &name, &bytes, findings),
                 // A running broker removes snapshots.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

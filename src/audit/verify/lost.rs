@@ -4,13 +4,14 @@
 //! Must not know: how damage is found.
 
 use crate::audit::{Code, Fact, Finding};
+use crate::log::mend::{Change, candidates};
 use crate::log::{BadRecord, Batch, Inflater};
 use crate::model::load::{Loading, Until, load};
 use crate::model::losses::{Kept, Losses, LostAt, LostKey, LostRecord};
 use crate::model::replay::Helper;
 use crate::model::rules::Rules;
 use crate::schema::{Key, KeyFields, RecordType, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 
@@ -43,6 +44,20 @@ impl Lost {
         self.losses.lost_batch(self.segment, batch, &mut self.inflater)
     }
 
+    /// A batch is lost whose CRC is wrong. Where the CRC points to the one byte that was changed, its records are read as
+    /// they were before; that change is given too.
+    pub(super) fn damaged_batch(&mut self, batch: &Batch<'_>) -> ((u64, u64), Option<Change>) {
+        let [change] = candidates(batch)[..] else { return (self.batch(batch), None) };
+        let mut bytes = batch.bytes().to_vec();
+        if let Some(byte) = bytes.get_mut(change.at as usize) {
+            *byte = change.new;
+        }
+        match Batch::new(&bytes, batch.position()) {
+            Some(mended) => (self.batch(&mended), Some(change)),
+            None => (self.batch(batch), None),
+        }
+    }
+
     /// A record is lost.
     pub(super) fn record(&mut self, batch: &Batch<'_>, record: &BadRecord<'_>) {
         let header = batch.header();
@@ -63,7 +78,7 @@ impl Lost {
     pub(super) fn finish(mut self, segments: &[PathBuf], max_inflated: usize) -> io::Result<Vec<Finding>> {
         let mut findings = Vec::new();
         if self.has_marker {
-            findings.extend(open_for_ever(segments, max_inflated)?);
+            findings.extend(ends_lost(segments, max_inflated)?);
         }
         if self.losses.is_empty() {
             return Ok(findings);
@@ -152,8 +167,8 @@ fn key_facts(lost: &LostKey) -> Fact {
     Fact::Object(facts)
 }
 
-/// Transactions whose end lies in the damage, so that a broker sees them open.
-fn open_for_ever(segments: &[PathBuf], max_inflated: usize) -> io::Result<Vec<Finding>> {
+/// Transactions whose end lies in the damage: a broker sees them open, or ended by the producer's next marker.
+fn ends_lost(segments: &[PathBuf], max_inflated: usize) -> io::Result<Vec<Finding>> {
     let how = Loading {
         rules: Rules::default(),
         until: Until::End,
@@ -164,12 +179,11 @@ fn open_for_ever(segments: &[PathBuf], max_inflated: usize) -> io::Result<Vec<Fi
     };
     let state = load(segments, &how, &mut |_| {})?;
     let mut findings = Vec::new();
+    let mut told = BTreeSet::new();
     for (producer_id, open) in &state.open {
         let Some(marker) = open.marker_lost else { continue };
         let names = open.commits.keys().filter_map(|key| state.offsets.names(key.prefix));
-        let mut groups: Vec<_> = names.map(|(group, _)| group.to_vec()).collect();
-        groups.sort();
-        groups.dedup();
+        let groups: BTreeSet<_> = names.map(|(group, _)| group.to_vec()).collect();
         let message = format!(
             "the end of a transaction of producer {producer_id} lies in the damage: its commits wait for ever, and the \
              cleaner stops at them"
@@ -177,7 +191,14 @@ fn open_for_ever(segments: &[PathBuf], max_inflated: usize) -> io::Result<Vec<Fi
         let finding = Finding::new(Code::MarkerLost, message).offset(marker);
         let finding = finding.fact("producerId", *producer_id).fact("firstOffset", open.first_offset);
         let finding = finding.fact("producerEpoch", i32::from(open.producer_epoch));
-        findings.push(finding.fact("groups", Fact::List(groups.into_iter().map(Fact::Name).collect())));
+        findings.push(finding.fact("groups", Fact::List(groups.iter().cloned().map(Fact::Name).collect())));
+        told.extend(groups);
+    }
+    // Those whose producer ended a later transaction: what a reader takes for its end need not be theirs.
+    for (group, marker) in state.doubts.ends_lost.iter().filter(|(group, _)| !told.contains(*group)) {
+        let message = "the end of a transaction with its commits lies in the damage: they may have been committed, and \
+                       count now as the producer's next transaction ended";
+        findings.push(Finding::new(Code::MarkerLost, message).offset(*marker).group(group));
     }
     findings.sort_by_key(|finding| finding.offset);
     Ok(findings)

@@ -84,9 +84,13 @@ pub struct Verified {
 pub fn verify(segments: &[PathBuf], how: &Verifying<'_>, progress: &mut dyn FnMut(u64)) -> io::Result<Verified> {
     let mut inflater = Inflater::with_limit(how.max_inflated);
     let mut walk = Walk::new(how, progress);
+    if segments.is_empty() {
+        walk.no_segments();
+    }
     for (i, path) in segments.iter().enumerate() {
         walk.before(i);
-        let segment = Segment::open(path)?;
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let segment = Segment::open(path).map_err(named)?;
         walk.begin(&segment, segments.get(i + 1).map(PathBuf::as_path));
         let spans = segment.spans();
         match how.helper {

@@ -5,15 +5,53 @@
 use crate::audit::{Code, Finding};
 use crate::bytes::is_ascii;
 use crate::fault::{Fault, FaultKind};
-use crate::log::{Control, Record};
+use crate::log::plain::{Look, PlainRecord};
+use crate::log::{Batch, Control, Header, Record, TimestampType};
 use crate::schema::{Key, RecordType};
+
+/// Whether a batch holds nothing but sound records, in the order and up to the time that its head says. Where it does not,
+/// or is compressed, old or a marker, the long way says what is wrong, if anything is.
+#[inline(always)]
+pub(super) fn all_sound(batch: &Batch<'_>, header: &Header) -> bool {
+    let mut all = All { met: -1, latest: i64::MIN };
+    let sound = batch.all_plain(&mut all);
+    let All { met, latest } = all;
+    sound
+        && !header.control
+        && i64::from(met) <= header.last_offset.wrapping_sub(header.base_offset)
+        && (header.count == 0
+            || header.timestamp_type == TimestampType::LogAppendTime
+            || header.base_timestamp.wrapping_add(latest) == header.max_timestamp)
+}
+
+/// What the records of a batch come to.
+struct All {
+    /// The greatest offset delta.
+    met: i32,
+    /// The greatest timestamp delta.
+    latest: i64,
+}
+
+impl<'s> Look<'s> for All {
+    #[inline(always)]
+    fn look(&mut self, record: PlainRecord<'s>) -> bool {
+        let follows = record.offset_delta > self.met;
+        self.met = record.offset_delta;
+        self.latest = self.latest.max(record.timestamp_delta);
+        follows && is_sound(record.key, record.value)
+    }
+}
 
 /// Whether nothing is wrong with a data record. If something is, [`diagnose`] says what.
 #[inline(always)]
 pub(super) fn is_sound(key: Option<&[u8]>, value: Option<&[u8]>) -> bool {
     let Some(key) = key else { return false };
     let Some(record_type) = Key::type_of_whole(key) else { return false };
-    value.is_none_or(|value| record_type.is_whole_value(value)) && is_utf8(record_type, key)
+    let is_whole = match value {
+        Some(value) => record_type.is_whole_value(value),
+        None => true,
+    };
+    is_whole && is_utf8(record_type, key)
 }
 
 /// The number of a partition at the end of a commit's key is no text.

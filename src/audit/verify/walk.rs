@@ -10,6 +10,7 @@ use crate::audit::side::SideFacts;
 use crate::audit::{Code, Finding, List, Severity};
 use crate::fault::{Fault, FaultKind};
 use crate::log::dir::PartitionDir;
+use crate::log::mend::Change;
 use crate::log::segment::base_offset_of_name;
 use crate::log::{BadRecord, Batch, Codec, Header, Hole, Record, Segment, TimestampType};
 use crate::model::walk::{Step, Visitor};
@@ -19,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// A segment's offsets reach this far above its base: indexes keep them in 31 bits.
 const FARTHEST: i64 = i32::MAX as i64;
+
+/// Of a segment, so many batches outside of its range are told one by one.
+const MOST_OUTSIDE: u64 = 3;
 
 /// Progress is told of so many bytes at a time.
 const PROGRESS_STEP: u64 = 1 << 20;
@@ -36,6 +40,8 @@ pub(super) struct Walk<'w, 'd> {
     next_progress: u64,
     /// Of the segment at hand.
     range: Range,
+    /// Its batches with offsets outside of that.
+    outside: u64,
     row: Row,
     /// Of the batch at hand.
     inside: Inside,
@@ -73,6 +79,7 @@ impl<'w, 'd> Walk<'w, 'd> {
             progress,
             next_progress: 0,
             range: Range { from: i64::MIN, to: i64::MAX, is_last: true },
+            outside: 0,
             row: Row::default(),
             inside: Inside { control: false, producer_id: -1, last_offset: 0, met: 0, latest: 0 },
         }
@@ -86,6 +93,7 @@ impl<'w, 'd> Walk<'w, 'd> {
 
     pub(super) fn begin(&mut self, segment: &Segment, next: Option<&Path>) {
         self.next_progress = 0;
+        self.outside = 0;
         self.counts.segments += 1;
         let next_base = next.and_then(|path| base_offset_of_name(&path.file_name()?.to_string_lossy()));
         self.range = Range {
@@ -96,6 +104,13 @@ impl<'w, 'd> Walk<'w, 'd> {
     }
 
     pub(super) fn end(&mut self, segment: &Segment) {
+        if let Some(more @ 1..) = self.outside.checked_sub(MOST_OUTSIDE) {
+            let message = format!(
+                "{} more of this segment have offsets outside of it: if none lies inside, the file has the wrong name",
+                counted(more, "batch")
+            );
+            self.list.push(Finding::new(Code::OffsetRange, message).file(segment.name()).fact("batches", more));
+        }
         self.counts.bytes += segment.len();
         if segment.was_cut() {
             let finding = Finding::new(Code::FileCut, "the file was cut while it was read").file(segment.name());
@@ -110,6 +125,12 @@ impl<'w, 'd> Walk<'w, 'd> {
         if let Some(file) = self.dir.and_then(|dir| dir.segments.get(number)) {
             side.segment(file);
         }
+    }
+
+    pub(super) fn no_segments(&mut self) {
+        let left_out = self.dir.map_or(0, |dir| dir.left_out.len() + dir.others.len()) as u64;
+        let message = format!("no segment that counts; {} of other kinds", counted(left_out, "file"));
+        self.list.push(Finding::new(Code::NoSegments, message).fact("otherFiles", left_out));
     }
 
     #[cold]
@@ -171,16 +192,33 @@ impl<'w, 'd> Walk<'w, 'd> {
         if let Some(side) = &mut self.side {
             side.damage(batch.position()..batch.position() + batch.len());
         }
-        let (readable, unreadable) = self.lost.batch(&batch);
-        let message = match unreadable {
+        let ((readable, unreadable), change) = self.lost.damaged_batch(&batch);
+        let mut message = match unreadable {
             0 => format!("{fault}; {} can be read all the same", counted(readable, "record")),
             _ => format!("{fault}; {} can be read all the same, {unreadable} cannot", counted(readable, "record")),
         };
+        match change {
+            Some(Change { at, old, new }) => {
+                let at = batch.position() + u64::from(at);
+                message.push_str(&format!(
+                    "; by the CRC only byte {at} was changed, from {new:#04x} to {old:#04x}: 'grouplog salvage --mend' puts \
+                     it back"
+                ));
+            }
+            None => message.push_str(", as far as damaged bytes can be believed"),
+        }
         let mut finding = Finding::new(Code::CrcMismatch, message);
         if let FaultKind::CrcMismatch { stored, computed } = fault {
             finding = finding.fact("stored", *stored).fact("computed", *computed);
         }
         let finding = finding.fact("readableRecords", readable).fact("unreadableRecords", unreadable);
+        let finding = match change {
+            Some(Change { at, old, new }) => finding
+                .fact("changedByte", batch.position() + u64::from(at))
+                .fact("was", u32::from(new))
+                .fact("is", u32::from(old)),
+            None => finding,
+        };
         self.odd_batch(segment, batch, finding);
     }
 
@@ -247,6 +285,10 @@ impl<'w, 'd> Walk<'w, 'd> {
     #[cold]
     fn out_of_range(&mut self, segment: &Segment, batch: Batch<'_>) {
         let header = batch.header();
+        self.outside += 1;
+        if self.outside > MOST_OUTSIDE {
+            return;
+        }
         let Range { from, to, .. } = self.range;
         let (base, last) = (header.base_offset, header.last_offset);
         let message = if base < from {
@@ -349,12 +391,16 @@ impl Visitor for Walk<'_, '_> {
         if let Some(side) = &mut self.side {
             side.batch(batch);
         }
+        if records::all_sound(batch, &header) {
+            self.counts.records += header.count as u64;
+            return Ok(Step::Over);
+        }
         self.inside = Inside {
             control: header.control,
             producer_id: header.producer_id,
             last_offset: header.last_offset,
             // Of a wrapper only the last offset is known; its first must lie behind the batch before.
-            met: if header.magic >= 2 { header.base_offset.wrapping_sub(1) } else { met },
+            met: if header.magic >= 2 { header.base_offset.saturating_sub(1) } else { met },
             latest: i64::MIN,
         };
         Ok(Step::On)

@@ -4,6 +4,7 @@
 
 mod check;
 mod common;
+mod compact;
 mod records;
 mod rewrite;
 mod salvage;
@@ -12,6 +13,7 @@ mod tools;
 
 pub use check::*;
 pub use common::*;
+pub use compact::*;
 pub use records::*;
 pub use rewrite::*;
 pub use salvage::*;
@@ -92,6 +94,8 @@ pub enum Command {
     Diff(DiffArgs),
     /// A loadable copy of a damaged log with every record that can be read, and exactly what was lost
     Salvage(SalvageArgs),
+    /// What the broker's own cleaner would leave, in a new folder: the last record of every key
+    Compact(CompactArgs),
     /// An edited copy: groups dropped or renamed, offsets set, another partition count, codec, release or topic id
     Rewrite(RewriteArgs),
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?

@@ -15,9 +15,11 @@ salvage.jsonl. It is written under another name, read back, and renamed at the v
 all. Sound batches are copied byte for byte. Index files and snapshots are left to the broker, which makes them anew.
 
 A batch whose CRC is wrong is left out, and its keys are listed: a wrong offset could make consumers skip data. --mend
-puts back a single changed bit or byte that the CRC points to; --keep-doubtful keeps the records that still read whole.
+puts back a single changed bit or byte that the CRC points to; --keep-doubtful does too, and keeps the records that still
+read whole where none is. A length or magic is put back always, for the CRC proves it; a leader epoch that stands between
+others becomes that of the batch before it.
 
-Exit status 3 if anything was damaged, lost or put right; 0 if the log was sound.
+Exit status 3 if anything was damaged, lost, added or put right; 0 if the log was sound.
 
 Examples:
   grouplog salvage --out /backup/salvaged /var/lib/kafka/__consumer_offsets-12

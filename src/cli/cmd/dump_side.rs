@@ -149,7 +149,7 @@ pub fn run(files: &[SideInput], args: &DumpArgs, context: &mut Context) -> Resul
 
 fn read(input: &SideInput) -> Result<Shown> {
     let path = input.path.display().to_string();
-    let bytes = std::fs::read(&input.path).with_context(|| path.clone())?;
+    let bytes = crate::files::read(&input.path).with_context(|| path.clone())?;
     let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Shown { partition: input.partition, path, name, file: SideFile::read(input.kind, &bytes) })
 }

@@ -83,7 +83,7 @@ fn topic_id(partition: &Partition) -> Result<Option<[u8; 16]>> {
     let Some(file) = partition.dir.as_ref().and_then(|dir| dir.other(OtherKind::PartitionMetadata)) else {
         return Ok(None);
     };
-    let bytes = std::fs::read(&file.path).with_context(|| file.path.display().to_string())?;
+    let bytes = crate::files::read(&file.path).with_context(|| file.path.display().to_string())?;
     Ok(checkpoint::topic_id(&bytes))
 }
 

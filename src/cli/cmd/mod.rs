@@ -1,5 +1,6 @@
 //! The verbs, one file each: take the arguments, run the library, print.
 
+pub mod compact;
 pub mod describe;
 pub mod diff;
 pub mod dump;

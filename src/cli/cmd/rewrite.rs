@@ -53,7 +53,7 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     let interrupt = interrupt()?;
     let out = match &args.out {
         Some(path) if !args.dry_run => {
-            refuse_inside(path, partitions.iter())?;
+            refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
             let old = OutDir::left_behind(path);
             let out = OutDir::create(path)?;
             old.iter().for_each(|path| {

@@ -15,7 +15,7 @@ use crate::model::rules::Release;
 use crate::rewrite::apply::{self, Done};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::{FileOut, OutDir, PartitionOut};
-use crate::rewrite::salvage::{FileIn, Manner, Salvage, Wreck, survey};
+use crate::rewrite::salvage::{FileIn, Manner, Reached, Salvage, Wreck, survey};
 use crate::rewrite::survey::Wishes;
 use crate::rewrite::union::Take;
 use crate::words::counted;
@@ -39,10 +39,12 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
         .iter()
         .map(|path| input::open_paths(std::slice::from_ref(path), reading, context))
         .collect::<Result<Vec<_>>>()?;
+    check_copies(args, &partitions, &replicas)?;
     let interrupt = interrupt()?;
     let out = match &args.out {
         Some(path) if !args.dry_run => {
-            refuse_inside(path, partitions.iter().chain(replicas.iter().flatten()))?;
+            let given = args.input.paths.iter().chain(&args.also);
+            refuse_inside(path, given, partitions.iter().chain(replicas.iter().flatten()))?;
             let old = OutDir::left_behind(path);
             let out = OutDir::create(path)?;
             old.iter().for_each(|path| {
@@ -105,13 +107,45 @@ pub(super) fn check_numbers(partitions: &[Partition]) -> Result<()> {
     Ok(())
 }
 
+/// Every other copy must hold one of the partitions, or it would be of no use and nobody would know.
+fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Partition>]) -> Result<()> {
+    for (path, held) in args.also.iter().zip(replicas) {
+        if held.iter().any(|copy| partitions.iter().any(|own| own.number == copy.number)) {
+            continue;
+        }
+        let numbers = |all: &[Partition]| {
+            let words: Vec<_> = (all.iter().take(10))
+                .map(|it| it.number.map_or("one without a number".to_owned(), |number| number.to_string()))
+                .collect();
+            if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+        };
+        return Err(Usage(format!(
+            "{}: no copy of what is salvaged: it holds partition {}, and partition {} is salvaged",
+            path.display(),
+            numbers(held),
+            numbers(partitions),
+        ))
+        .into());
+    }
+    Ok(())
+}
+
 /// A new folder inside of what is read would change it.
-pub(super) fn refuse_inside<'p>(out: &Path, partitions: impl Iterator<Item = &'p Partition>) -> Result<()> {
+pub(super) fn refuse_inside<'p>(
+    out: &Path,
+    given: impl Iterator<Item = &'p PathBuf>,
+    partitions: impl Iterator<Item = &'p Partition>,
+) -> Result<()> {
     let parent = match out.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     let Ok(parent) = parent.canonicalize() else { return Ok(()) };
+    let is_inside =
+        |folder: &PathBuf| folder.is_dir() && folder.canonicalize().is_ok_and(|dir| parent.starts_with(dir));
+    if given.into_iter().any(is_inside) {
+        bail!("{}: lies inside of what is read, which is never changed; pass --out elsewhere", out.display());
+    }
     for partition in partitions {
         let Some(folder) = partition.folder().and_then(|folder| folder.canonicalize().ok()) else { continue };
         let log_dir = folder.parent().filter(|_| partition.dir.is_some());
@@ -257,6 +291,7 @@ impl Work<'_> {
             leftovers: leftovers.collect(),
             replicas: self.copies(partition.number).map(files).collect(),
             log_start: start.filter(|start| *start > 0),
+            reached: partition.dir.as_ref().and_then(reached),
         }
     }
 
@@ -275,6 +310,21 @@ impl Work<'_> {
     }
 }
 
+/// How far a log went, by the greatest offset that files beside it name. What cannot be read names none.
+fn reached(dir: &PartitionDir) -> Option<Reached> {
+    let epochs = read_other(Some(dir), OtherKind::LeaderEpochs).ok().flatten().and_then(|bytes| {
+        let read = checkpoint::leader_epochs(&bytes);
+        let ascends = read.entries.is_sorted_by_key(|entry| (entry.epoch, entry.start_offset));
+        let last = read.entries.last().filter(|_| read.oddities.is_empty() && ascends)?;
+        Some(Reached { end: last.start_offset, file: "leader-epoch-checkpoint".to_owned() })
+    });
+    let snapshots = dir.others.iter().filter(|file| file.kind == OtherKind::ProducerSnapshot).filter_map(|file| {
+        let end = file.name.split_once('.')?.0.parse().ok()?;
+        Some(Reached { end, file: file.name.clone() })
+    });
+    snapshots.chain(epochs).filter(|it| it.end >= 0).max_by_key(|it| it.end)
+}
+
 /// The records that a broker refuses, by offset, and why.
 fn refused(verdict: &Verdict) -> BTreeMap<i64, String> {
     let why = |reason| format!("{} refuses it: {reason}", verdict.coordinator);
@@ -288,7 +338,7 @@ pub(super) fn files(partition: &Partition) -> Vec<FileIn> {
 
 pub(super) fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
     let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
-    Ok(Some(std::fs::read(&file.path).with_context(|| file.path.display().to_string())?))
+    Ok(Some(crate::files::read(&file.path).with_context(|| file.path.display().to_string())?))
 }
 
 /// The report, on its way to stdout and to the files beside the partitions.

@@ -4,7 +4,7 @@ use super::Outcome;
 use crate::audit::side::of_log_dir;
 use crate::audit::verify::brokers::of_verdicts;
 use crate::audit::verify::{Counts, Depth, Verified, Verifying, verify};
-use crate::audit::{Finding, Severity};
+use crate::audit::{Code, Finding, Severity};
 use crate::cli::args::{SeverityChoice, TextFormat, VerifyArgs};
 use crate::cli::input::{self, Partition};
 use crate::cli::render::findings::{findings, verdict_lines};
@@ -32,10 +32,20 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
     let brokers = brokers(args);
     let judged = in_parallel(&partitions, threads, context, |partition, progress| {
         let verified = one(partition, log_dir_of(partition, &log_dirs), args, helper, progress);
-        let named = || partition.path().display().to_string();
-        Ok((verified.with_context(named)?, verdicts(partition, &brokers, args).with_context(named)?))
+        let judged = verified.and_then(|verified| Ok((verified, verdicts(partition, &brokers, args)?)));
+        Ok(judged.with_context(|| partition.path().display().to_string()))
     })?;
     context.end();
+    let judged = if judged.iter().all(Result::is_err) {
+        // Nothing could be read: that is no finding, but a failure.
+        judged.into_iter().collect::<Result<Vec<_>>>()?
+    } else {
+        judged
+            .into_iter()
+            .zip(&partitions)
+            .map(|(it, partition)| it.unwrap_or_else(|e| unreadable(partition, &e)))
+            .collect()
+    };
     let (verified, verdicts): (Vec<_>, Vec<_>) = judged.into_iter().unzip();
     say_counts(&partitions, &verified, context);
     let least = least(args.min_severity);
@@ -52,6 +62,13 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
     }
     context.out.all(text.as_bytes())?;
     Ok(if all.iter().any(|it| it.severity > Severity::Info) { Outcome::Findings } else { Outcome::Clean })
+}
+
+/// A partition that cannot be read takes nothing away from the others.
+fn unreadable(partition: &Partition, error: &anyhow::Error) -> (Verified, Vec<Verdict>) {
+    let finding = Finding::new(Code::SegmentUnreadable, format!("{error:#}"));
+    let findings = vec![Finding { partition: partition.number, ..finding }];
+    (Verified { findings, counts: Counts::default() }, Vec::new())
 }
 
 fn one(

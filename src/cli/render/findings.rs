@@ -128,7 +128,14 @@ fn place(finding: &Finding) -> String {
 /// What each coordinator would do: a line each, with the partitions that it would not load.
 pub fn verdict_lines(partitions: &[Option<i32>], verdicts: &[Vec<Verdict>], looks: Looks) -> String {
     let mut out = String::from("Would a broker load it?\n");
-    for (i, coordinator) in verdicts.first().into_iter().flatten().map(|verdict| verdict.coordinator).enumerate() {
+    for (i, coordinator) in verdicts
+        .iter()
+        .find(|them| !them.is_empty())
+        .into_iter()
+        .flatten()
+        .map(|verdict| verdict.coordinator)
+        .enumerate()
+    {
         let of_all = || partitions.iter().zip(verdicts).filter_map(|(n, verdicts)| Some((n, verdicts.get(i)?)));
         let fails: Vec<_> = of_all().filter(|(_, verdict)| !verdict.loads()).collect();
         let says = match fails.first() {

@@ -1,6 +1,8 @@
 //! How things look: names, tables, and the formats of `dump`.
 
 pub mod batches;
+pub mod compact;
+pub mod compact_text;
 pub mod diff;
 pub mod diff_lines;
 mod diff_log_lines;

@@ -5,11 +5,11 @@
 use super::name::lossless;
 use crate::json::{Json, Style};
 use crate::log::dir::OFFSETS_TOPIC;
-use crate::model::losses::{Fallback, Kept, LostKey};
+use crate::log::mend::Change;
+use crate::model::losses::{Fallback, Kept, LostKey, Word};
 use crate::model::preflight::Verdict;
 use crate::rewrite::apply::Done;
 use crate::rewrite::hanging::LostMarker;
-use crate::rewrite::mend::Change;
 use crate::rewrite::plan::{Role, SourceId};
 use crate::rewrite::report::{Conflict, Content, Incident, Outcome};
 use crate::rewrite::salvage::{JoinedFrom, Salvage};
@@ -70,14 +70,17 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
 
 impl Told<'_> {
     fn path_of(&self, source: SourceId) -> String {
-        self.salvage.sources.get(source).map_or(String::new(), |source| source.path.display().to_string())
+        self.salvage
+            .sources
+            .get(source)
+            .map_or(String::new(), |source| lossless(source.path.as_os_str().as_encoded_bytes()))
     }
 
     /// Where another copy is.
     pub fn copy_path(&self, role: Role) -> String {
         let source = self.salvage.sources.all().iter().find(|source| source.role == role);
         let folder = source.and_then(|source| source.path.parent());
-        folder.map_or(String::new(), |folder| folder.display().to_string())
+        folder.map_or(String::new(), |folder| lossless(folder.as_os_str().as_encoded_bytes()))
     }
 
     fn copy(&self, from: &JoinedFrom) -> Value {
@@ -90,6 +93,7 @@ impl Told<'_> {
             "damagedStretches": from.damaged,
             "added": added.collect::<Value>(),
             "leftOutAgain": from.guarded,
+            "refused": from.joined.is_stranger,
             "conflicts": from.joined.conflicts_in_all,
         })
     }
@@ -153,6 +157,12 @@ impl Told<'_> {
         object.insert("lostValue".into(), kept(&lost.key, &lost.value));
         object.insert("superseded".into(), json!(lost.superseded_by.is_some()));
         object.insert("supersededBy".into(), json!(lost.superseded_by));
+        object.insert("abortedBy".into(), json!(lost.aborted_by));
+        match lost.word {
+            Word::Sound => {}
+            Word::Mended => drop(object.insert("byMend".into(), json!(true))),
+            Word::Doubtful => drop(object.insert("doubtful".into(), json!(true))),
+        }
         let fallback = |it: &Fallback| json!({"offset": it.offset, "timestamp": it.timestamp, "value": kept(&lost.key, &it.value)});
         object.insert("fallback".into(), lost.fallback.as_ref().map_or(Value::Null, fallback));
         Value::Object(object)
@@ -209,7 +219,7 @@ impl Told<'_> {
             "partition": self.partition,
             "kind": "summary",
             "topic": OFFSETS_TOPIC,
-            "path": self.path.display().to_string(),
+            "path": lossless(self.path.as_os_str().as_encoded_bytes()),
             "written": self.done.is_some(),
             "segments": self.done.as_ref().map(|done| done.segments.len()),
             "bytes": self.done.as_ref().map(|done| done.bytes),
@@ -222,6 +232,7 @@ impl Told<'_> {
             "lostKeysSuperseded": totals.superseded,
             "lostKeysFallenBack": totals.fallen_back,
             "lostKeysGone": totals.gone,
+            "lostKeysAborted": totals.aborted,
             "lostKeysBeyond": salvage.lost_beyond,
             "unreadableRecords": salvage.unreadable,
             "lostMarkers": salvage.markers.len(),
@@ -274,6 +285,8 @@ pub struct Totals {
     pub fallen_back: usize,
     /// Lost keys of which nothing stays.
     pub gone: usize,
+    /// Lost keys whose record never counted, for its transaction was aborted.
+    pub aborted: usize,
 }
 
 impl Totals {
@@ -281,15 +294,18 @@ impl Totals {
     pub fn of(salvage: &Salvage) -> Totals {
         let pieces = salvage.log.parts.iter().map(|part| &part.piece);
         let lost = &salvage.lost;
-        let superseded = lost.iter().filter(|it| it.superseded_by.is_some()).count();
-        let gone = lost.iter().filter(|it| it.superseded_by.is_none() && it.fallback.is_none()).count();
+        let aborted = lost.iter().filter(|it| it.aborted_by.is_some()).count();
+        let counted = || lost.iter().filter(|it| it.aborted_by.is_none());
+        let superseded = counted().filter(|it| it.superseded_by.is_some()).count();
+        let gone = counted().filter(|it| it.superseded_by.is_none() && it.fallback.is_none()).count();
         Totals {
             batches: pieces.clone().map(|piece| piece.batches).sum(),
             records: pieces.clone().map(|piece| piece.records).sum(),
             first: pieces.clone().map(|piece| piece.first).next(),
             superseded,
-            fallen_back: lost.len() - superseded - gone,
+            fallen_back: lost.len() - aborted - superseded - gone,
             gone,
+            aborted,
         }
     }
 }

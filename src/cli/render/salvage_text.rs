@@ -5,7 +5,7 @@
 use super::name::visible;
 use super::salvage::{Told, Totals, flat_key, marker_message, value_of};
 use crate::cli::time::rfc3339;
-use crate::model::losses::{Kept, LostKey};
+use crate::model::losses::{Kept, LostKey, Word};
 use crate::rewrite::plan::Role;
 use crate::rewrite::report::{Incident, Outcome};
 use crate::schema::{Key, RecordType};
@@ -41,6 +41,13 @@ pub fn write(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
                 "  {whose} tells another story from offset {offset} on; {wins} wins, by its higher leader epoch"
             )?;
         }
+        if from.joined.is_stranger {
+            writeln!(
+                to,
+                "  {whose} says other things at most offsets that both have, so that it is no copy of this partition; \
+                 nothing is taken from it"
+            )?;
+        }
         if from.guarded > 0 {
             writeln!(
                 to,
@@ -68,7 +75,8 @@ pub fn write(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     for marker in &salvage.markers {
         writeln!(to, "  offset {}: {}", marker.offset, marker_message(marker))?;
         for key in &marker.hanging {
-            writeln!(to, "    hangs: {}", key_words(key))?;
+            let verb = if marker.ended_by.is_some() { "waited" } else { "hangs" };
+            writeln!(to, "    {verb}: {}", key_words(key))?;
         }
     }
     lost_keys(told, to)
@@ -98,13 +106,12 @@ fn stretch(told: &Told<'_>, incident: &Incident, to: &mut dyn Write) -> io::Resu
     let name = told.salvage.sources.name(incident.source);
     let what = match &incident.outcome {
         Outcome::Normal => "left out, as a broker does when it starts".to_owned(),
-        Outcome::Copied => "copied as it is".to_owned(),
         Outcome::Nothing => "left out; no offset is missing".to_owned(),
         Outcome::Lost => "LOST".to_owned(),
         Outcome::Partly { kept, lost } => format!("written anew, {kept} kept, {lost} LOST"),
         Outcome::Doubtful { kept, lost } => format!("kept in doubt: {kept}; {lost} LOST"),
         Outcome::Mended(changes) => {
-            let change = |it: &crate::rewrite::mend::Change| {
+            let change = |it: &crate::log::mend::Change| {
                 format!("byte {} from {:#04x} to {:#04x}", incident.position + u64::from(it.at), it.old, it.new)
             };
             format!("mended: {}", changes.iter().map(change).collect::<Vec<_>>().join(", "))
@@ -151,14 +158,19 @@ fn lost_keys(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let totals = Totals::of(salvage);
-    writeln!(
+    let verb = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+    write!(
         to,
-        "  {} lost: {} go back to an older value, {} are gone, {} are superseded by a later record",
+        "  {} lost: {} back to an older value, {} gone, {} superseded by a later record",
         counted(salvage.lost.len() as u64, "key"),
-        totals.fallen_back,
-        totals.gone,
-        totals.superseded,
+        verb(totals.fallen_back, "goes", "go"),
+        verb(totals.gone, "is", "are"),
+        verb(totals.superseded, "is", "are"),
     )?;
+    match totals.aborted {
+        0 => writeln!(to)?,
+        aborted => writeln!(to, ", {} never counted", verb(aborted, "commit", "commits"))?,
+    }
     for lost in &salvage.lost {
         writeln!(to, "    {}", lost_line(lost))?;
     }
@@ -175,12 +187,21 @@ fn lost_line(lost: &LostKey) -> String {
         Kept::Tombstone => "removed".to_owned(),
         Kept::Value(bytes) => value_words(&lost.key, &value_of(&lost.key, Some(bytes))),
     };
+    if let Some(marker) = lost.aborted_by {
+        let (key, value) = (key_words(&lost.key), value(&lost.value));
+        return format!("{key}: {value} (offset {}{time}): never counted: aborted at offset {marker}", lost.offset);
+    }
+    let word = match lost.word {
+        Word::Sound => "",
+        Word::Mended => ", with its changed byte put right",
+        Word::Doubtful => ", as its damaged bytes say",
+    };
     let now = match (lost.superseded_by, &lost.fallback) {
         (Some(offset), _) => format!("superseded at offset {offset}"),
         (None, Some(before)) => format!("goes back to {} of offset {}", value(&before.value), before.offset),
         (None, None) => "nothing of it is left".to_owned(),
     };
-    format!("{}: {} (offset {}{time}): {now}", key_words(&lost.key), value(&lost.value), lost.offset)
+    format!("{}: {} (offset {}{time}{word}): {now}", key_words(&lost.key), value(&lost.value), lost.offset)
 }
 
 /// A key on one line: `group topic-partition` for an offset, else its type and fields.

@@ -57,7 +57,9 @@ impl Folder {
         let same_side = self.events.last().is_none_or(|last| last.inside == event.inside);
         let fits = same_side
             && match &event.what {
-                What::Turn(turn) => is_usual(turn) && (self.turns == 0 || event.timestamp - self.last <= LULL),
+                What::Turn(turn) => {
+                    is_usual(turn) && (self.turns == 0 || event.timestamp.saturating_sub(self.last) <= LULL)
+                }
                 What::Commits(_) => true,
                 _ => false,
             };

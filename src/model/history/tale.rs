@@ -378,7 +378,7 @@ impl OpenStep {
             let another = is_value && (classic && self.classic || self.current && (group || member));
             return !another && (classic || !self.classic);
         }
-        let together = site.timestamp - self.to.timestamp <= TOGETHER && site.timestamp >= 0;
+        let together = site.timestamp.saturating_sub(self.to.timestamp) <= TOGETHER && site.timestamp >= 0;
         let another = classic || self.classic || self.epoch && group || self.current && member;
         together && !another && site.inside == self.to.inside
     }

@@ -37,8 +37,8 @@ pub struct Told<'t> {
 pub struct Wrote<'w> {
     /// Its number.
     pub partition: i32,
-    /// What was written.
-    pub done: &'w Done,
+    /// What was written, unless nothing was to be.
+    pub done: Option<&'w Done>,
     /// Where it ends.
     pub end: i64,
     /// Whether a broker would load it.
@@ -124,15 +124,17 @@ fn counted_batches(n: u64) -> String {
 
 fn wrote_text(told: &Told<'_>, wrote: &Wrote<'_>, to: &mut dyn Write) -> io::Result<()> {
     let name = if told.partition.is_none() { format!("partition {}: ", wrote.partition) } else { String::new() };
-    let Done { segments, batches, records, bytes, .. } = wrote.done;
-    writeln!(
-        to,
-        "  {name}written: {}, {}, {}, {bytes} bytes, ends at offset {}",
-        counted(segments.len() as u64, "segment"),
-        counted_batches(*batches),
-        counted(*records, "record"),
-        wrote.end
-    )?;
+    match wrote.done {
+        Some(Done { segments, batches, records, bytes, .. }) => writeln!(
+            to,
+            "  {name}written: {}, {}, {}, {bytes} bytes, ends at offset {}",
+            counted(segments.len() as u64, "segment"),
+            counted_batches(*batches),
+            counted(*records, "record"),
+            wrote.end
+        )?,
+        None => writeln!(to, "  {name}nothing was written; it would end at offset {}", wrote.end)?,
+    }
     let Some(verdict) = wrote.verdict.filter(|verdict| !verdict.loads()) else { return Ok(()) };
     writeln!(to, "    {} would not load it:", verdict.coordinator)?;
     for refusal in verdict.refusals.iter().take(MOST_REFUSALS) {
@@ -183,16 +185,15 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(Value) -> io::Result<()>) -
         }))?;
     }
     for wrote in &told.written {
-        let Done { segments, batches, records, bytes, kept_epochs } = wrote.done;
         each(json!({
             "kind": "partition",
             "partition": wrote.partition,
-            "segments": segments.len(),
-            "batches": batches,
-            "records": records,
-            "bytes": bytes,
+            "segments": wrote.done.map(|done| done.segments.len()),
+            "batches": wrote.done.map(|done| done.batches),
+            "records": wrote.done.map(|done| done.records),
+            "bytes": wrote.done.map(|done| done.bytes),
             "endOffset": wrote.end,
-            "keptLeaderEpochs": kept_epochs,
+            "keptLeaderEpochs": wrote.done.map(|done| done.kept_epochs),
             "loads": wrote.verdict.map(verdict),
         }))?;
     }

@@ -60,6 +60,15 @@ impl Wish {
         Ok(self)
     }
 
+    /// Key and value of a record that says so, committed at a moment in milliseconds since 1970.
+    pub fn record(&self, version: i16, now: i64) -> (Vec<u8>, Vec<u8>) {
+        let mut value = Vec::new();
+        let data = OffsetCommitValue { offset: self.offset, commit_timestamp: now, ..blank_commit() };
+        let data = Value::OffsetCommit(data);
+        VersionedValue { version, whose: None, data, trailing: &[] }.encode(&mut value);
+        (key_bytes(RecordType::OffsetCommit, &self.group, &self.topic, self.partition), value)
+    }
+
     /// Reads a file of them: lines `group,topic,partition,offset` as `kafka-consumer-groups --export` writes them for
     /// several groups (names may stand in double quotes), or JSON objects with these four names, one a line.
     ///
@@ -145,22 +154,13 @@ fn csv_fields(line: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A commit that is written where there is none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Append {
-    /// What it says.
-    pub wish: Wish,
-    /// The version of its value: that of the last commit before it, or 3.
-    pub version: i16,
-}
-
 /// Offsets to set, once it is known where the commits are.
 #[derive(Debug, Default, Clone)]
 pub struct SetOffsets {
     /// Records that are replaced, and the offsets that they get.
     pub replaced: HashMap<Origin, i64>,
     /// Commits that are written, by the log whose end they go to.
-    pub appended: BTreeMap<usize, Vec<Append>>,
+    pub appended: BTreeMap<usize, Vec<Wish>>,
     /// What now is, in milliseconds since 1970.
     pub now: i64,
 }
@@ -252,7 +252,7 @@ impl Wishes {
             };
             let (group, topic, partition) = place;
             let wish = Wish { group, topic, partition, offset };
-            set.appended.entry(feed).or_default().push(Append { wish, version: 3 });
+            set.appended.entry(feed).or_default().push(wish);
         }
         Ok(set)
     }
@@ -265,18 +265,6 @@ pub fn key_bytes(record_type: RecordType, group: &[u8], topic: &[u8], partition:
         OffsetCommitKey { group: Text(group), topic: Text(topic), partition, unknown_tags: Default::default() };
     Key { record_type, fields: KeyFields::Offset(fields), trailing: &[] }.encode(&mut bytes);
     bytes
-}
-
-impl Append {
-    /// Key and value of the record, committed at a moment in milliseconds since 1970.
-    pub fn record(&self, now: i64) -> (Vec<u8>, Vec<u8>) {
-        let Wish { group, topic, partition, offset } = &self.wish;
-        let mut value = Vec::new();
-        let data = OffsetCommitValue { offset: *offset, commit_timestamp: now, ..blank_commit() };
-        let data = Value::OffsetCommit(data);
-        VersionedValue { version: self.version, whose: None, data, trailing: &[] }.encode(&mut value);
-        (key_bytes(RecordType::OffsetCommit, group, topic, *partition), value)
-    }
 }
 
 fn blank_commit() -> OffsetCommitValue<'static> {

@@ -1,20 +1,18 @@
-//! Writes what edits leave to new folders, reads it back, and asks a coordinator whether it would load it.
+//! Writes what edits leave to new folders, reads it back, and asks a coordinator whether it would load it; or only says
+//! what would come of it.
 //!
 //! Must not know: which edits there are, and how anything is printed.
 
+use super::Origin;
 use super::feed::Feed;
-use super::run::{How, Ran, Routing, Sink, run};
+use super::run::{How, Ran, Sink, run};
 use super::tally::Edited;
-use super::{Edits, Origin};
 use crate::log::{Batch, Inflater};
-use crate::model::preflight::{Coordinator, Verdict, preflight};
+use crate::model::preflight::{Coordinator, Preflight, Verdict};
 use crate::rewrite::apply::{Done, ReadBack, Rolls, Writing};
-use crate::rewrite::edit::reframe::Shape;
-use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::{OutDir, PartitionOut};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
 
 /// Taking out a record can make another one unloadable: after so many rounds it is given up.
 const MOST_ROUNDS: usize = 100;
@@ -32,28 +30,18 @@ pub struct NewLog {
     pub leader_epochs: Option<Vec<u8>>,
 }
 
-/// What to do, and with what.
-pub struct Work<'w> {
+/// From what to what.
+pub struct Work {
     /// The old logs.
     pub feeds: Vec<Feed>,
     /// The new ones.
     pub new: Vec<NewLog>,
-    /// What becomes of records.
-    pub edits: &'w mut Edits,
-    /// What becomes of batches.
-    pub shape: Shape,
-    /// Where records go.
-    pub routing: Routing,
     /// Segments grow to so many bytes.
     pub segment_bytes: u64,
     /// Who is asked whether it would load the new logs.
     pub broker: Coordinator,
     /// What to do about records that it refuses.
     pub refused: Refused,
-    /// Inflated batches are limited to this many bytes.
-    pub max_inflated: usize,
-    /// Whether to go on.
-    pub interrupt: &'w Interrupt,
 }
 
 /// What to do about records that a coordinator refuses.
@@ -88,49 +76,38 @@ pub trait Listener {
 pub struct Outcome {
     /// What was done.
     pub ran: Ran,
-    /// What was written, new log by new log.
+    /// What was written, new log by new log; nothing, if nothing was to be.
     pub done: Vec<Done>,
     /// What the broker says, new log by new log.
     pub verdicts: Vec<Verdict>,
 }
 
-/// Says what would be done.
-///
-/// # Errors
-/// See [`run`].
-pub fn rehearse(work: &mut Work<'_>, listener: &mut dyn Listener) -> io::Result<Outcome> {
-    let Work { feeds, edits, shape, routing, max_inflated, interrupt, .. } = work;
-    let how = How { edits, shape: *shape, routing: *routing, max_inflated: *max_inflated, interrupt };
-    let ran = run(feeds, &how, &BTreeSet::new(), &mut Nowhere(Some(listener)))?;
-    listener.done();
-    Ok(Outcome { ran, ..Outcome::default() })
-}
-
-/// Does it; where that is asked for, again and again without the records that the broker refuses.
+/// Does it, or without a folder says what would be done; where that is asked for, again and again without the records
+/// that the broker refuses.
 ///
 /// # Errors
 /// See [`run`]; if a file cannot be written, what was written is not what was to be, or the broker would still refuse it
 /// after many rounds.
-pub fn write(work: &mut Work<'_>, out: &OutDir, listener: &mut dyn Listener) -> io::Result<Outcome> {
+pub fn carry_out(
+    work: &mut Work,
+    how: &mut How<'_>,
+    out: Option<&OutDir>,
+    listener: &mut dyn Listener,
+) -> io::Result<Outcome> {
     for _ in 0..MOST_ROUNDS {
-        let mut outcome = write_once(work, out, listener)?;
-        outcome.verdicts = judge(work, &outcome.done)?;
+        let outcome = once(work, how, out, listener)?;
         if work.refused == Refused::Stay || outcome.verdicts.iter().all(Verdict::loads) {
             listener.done();
             return Ok(outcome);
         }
-        let more = origins(work, &outcome.verdicts)?;
+        let more = origins(work, how, &outcome.verdicts)?;
         if more.is_empty() {
-            let verdict = outcome.verdicts.iter().find(|verdict| !verdict.loads());
-            let first = verdict.and_then(|verdict| verdict.refusals.first());
-            let why = first.map_or(String::new(), |it| format!(" (offset {}: {})", it.at.offset, it.reason));
-            let why = format!("{} would not load it because of what is no record of a group{why}", work.broker);
-            return Err(io::Error::other(why));
+            return Err(beyond_records(work.broker, &outcome.verdicts));
         }
-        work.edits.drops.refused.extend(more);
+        how.edits.drops.refused.extend(more);
         listener.again()?;
-        for new in &work.new {
-            PartitionOut::remove(&out.temporary().join(folder(new.partition)))?;
+        if let Some(out) = out {
+            work.new.iter().try_for_each(|new| PartitionOut::remove(&out.temporary().join(folder(new.partition))))?;
         }
     }
     Err(io::Error::other(format!(
@@ -143,57 +120,54 @@ fn folder(partition: i32) -> String {
     format!("{}-{partition}", crate::log::dir::OFFSETS_TOPIC)
 }
 
-fn write_once(work: &mut Work<'_>, out: &OutDir, listener: &mut dyn Listener) -> io::Result<Outcome> {
-    let Work { feeds, new, edits, shape, routing, segment_bytes, max_inflated, interrupt, .. } = work;
-    let folders = new.iter().map(|it| out.one_of(new.len(), it.partition)).collect::<io::Result<Vec<_>>>()?;
-    let mut sink = Writers {
-        writers: new
-            .iter()
-            .zip(&folders)
-            .map(|(new, to)| One {
-                writing: Writing::begin(to, new.leader_epochs.clone(), *max_inflated),
-                rolls: Rolls(&new.rolls),
-                batches: 0,
-                records: 0,
-            })
-            .collect(),
+fn beyond_records(broker: Coordinator, verdicts: &[Verdict]) -> io::Error {
+    let first = verdicts.iter().find_map(|verdict| verdict.refusals.first());
+    let why = first.map_or(String::new(), |it| format!(" (offset {}: {})", it.at.offset, it.reason));
+    io::Error::other(format!("{broker} would not load it because of what is no record of a group{why}"))
+}
+
+fn once(work: &mut Work, how: &How<'_>, out: Option<&OutDir>, listener: &mut dyn Listener) -> io::Result<Outcome> {
+    let Work { feeds, new, segment_bytes, broker, .. } = work;
+    let folders = match out {
+        Some(out) => new.iter().map(|it| out.one_of(new.len(), it.partition)).collect::<io::Result<Vec<_>>>()?,
+        None => Vec::new(),
+    };
+    let log = |(i, new): (usize, &'_ NewLog)| {
+        let to = folders.get(i);
+        let writing = to.map(|to| Writing::begin(to, new.leader_epochs.clone(), how.max_inflated));
+        One { writing, preflight: Preflight::new(*broker), batches: 0, records: 0 }
+    };
+    let mut logs = Logs {
+        all: new.iter().enumerate().map(log).collect(),
+        rolls: new.iter().map(|new| Rolls(&new.rolls)).collect(),
         segment_bytes: *segment_bytes,
-        inflater: Inflater::with_limit(*max_inflated),
+        inflater: Inflater::with_limit(how.max_inflated),
         listener,
     };
-    let how = How { edits, shape: *shape, routing: *routing, max_inflated: *max_inflated, interrupt };
-    let ran = run(feeds, &how, &BTreeSet::new(), &mut sink)?;
-    let Writers { writers, .. } = sink;
-    let mut all = Vec::new();
-    for (one, end) in writers.into_iter().zip(&ran.ends) {
-        let mut done = one.writing.finish(*end)?;
-        done.records = one.records;
-        all.push((done, one.batches));
+    let ran = run(feeds, how, &BTreeSet::new(), &mut logs)?;
+    let mut outcome = Outcome::default();
+    let mut planned = Vec::new();
+    for (One { writing, preflight, batches, records }, end) in logs.all.into_iter().zip(&ran.ends) {
+        outcome.verdicts.extend(preflight.verdict());
+        if let Some(writing) = writing {
+            let done = writing.finish(*end)?;
+            outcome.done.push(Done { records, ..done });
+            planned.push(ReadBack { batches, records, max_inflated: how.max_inflated });
+        }
     }
-    for ((new, to), (done, batches)) in new.iter().zip(folders).zip(&all) {
+    for ((new, to), (done, planned)) in new.iter().zip(folders).zip(outcome.done.iter().zip(planned)) {
         if let Some(metadata) = &new.metadata {
             to.file("partition.metadata", metadata)?;
         }
         to.finish()?;
-        let planned = ReadBack { batches: *batches, records: done.records, max_inflated: *max_inflated };
-        planned.check(done, interrupt, &mut |_, _, _| {})?;
+        planned.check(done, how.interrupt, &mut |_, _, _| {})?;
     }
-    let all = all.into_iter().map(|(done, _)| done).collect();
-    Ok(Outcome { ran, done: all, verdicts: Vec::new() })
-}
-
-fn judge(work: &Work<'_>, done: &[Done]) -> io::Result<Vec<Verdict>> {
-    let mut verdicts = Vec::new();
-    for done in done {
-        work.interrupt.check()?;
-        let paths: Vec<PathBuf> = done.segments.iter().map(|segment| segment.path.clone()).collect();
-        verdicts.extend(preflight(&paths, &[work.broker], None, work.max_inflated, &mut |_| {})?);
-    }
-    Ok(verdicts)
+    outcome.ran = ran;
+    Ok(outcome)
 }
 
 /// Where the refused records come from, and why they are refused.
-fn origins(work: &mut Work<'_>, verdicts: &[Verdict]) -> io::Result<BTreeMap<Origin, String>> {
+fn origins(work: &mut Work, how: &How<'_>, verdicts: &[Verdict]) -> io::Result<BTreeMap<Origin, String>> {
     let mut why = BTreeMap::new();
     for (target, verdict) in verdicts.iter().enumerate() {
         for refusal in &verdict.refusals {
@@ -202,15 +176,14 @@ fn origins(work: &mut Work<'_>, verdicts: &[Verdict]) -> io::Result<BTreeMap<Ori
         }
     }
     let asked = why.keys().copied().collect();
-    let Work { feeds, edits, shape, routing, max_inflated, interrupt, .. } = work;
-    let how = How { edits, shape: *shape, routing: *routing, max_inflated: *max_inflated, interrupt };
-    let ran = run(feeds, &how, &asked, &mut Nowhere(None))?;
+    let ran = run(&mut work.feeds, how, &asked, &mut Nowhere)?;
     Ok(ran.origins.into_iter().filter_map(|(place, origin)| Some((origin, why.remove(&place)?))).collect())
 }
 
-/// Writes to folders.
-struct Writers<'w, 'l> {
-    writers: Vec<One<'w>>,
+/// All new logs.
+struct Logs<'w, 'l> {
+    all: Vec<One<'w>>,
+    rolls: Vec<Rolls<'w>>,
     segment_bytes: u64,
     inflater: Inflater,
     listener: &'l mut dyn Listener,
@@ -218,27 +191,27 @@ struct Writers<'w, 'l> {
 
 /// A new log on its way.
 struct One<'w> {
-    writing: Writing<'w>,
-    rolls: Rolls<'w>,
+    /// Unless nothing is to be written.
+    writing: Option<Writing<'w>>,
+    preflight: Preflight,
     batches: u64,
     records: u64,
 }
 
-impl Sink for Writers<'_, '_> {
+impl Sink for Logs<'_, '_> {
     fn batch(&mut self, target: usize, batch: &Batch<'_>) -> io::Result<()> {
-        let header = batch.header();
-        let records = match u64::try_from(header.count) {
-            Ok(count) => count,
-            Err(_) => batch.records(&mut self.inflater).filter(Result::is_ok).count() as u64,
+        let (Some(one), Some(rolls)) = (self.all.get_mut(target), self.rolls.get_mut(target)) else {
+            return Err(io::Error::other("a partition that is not there"));
         };
-        let one = self.writers.get_mut(target).ok_or_else(|| io::Error::other("a partition that is not there"))?;
-        let first = one.writing.first_offset(batch);
-        if let Some(base) = one.rolls.before(first).or((one.batches == 0).then_some(first)) {
-            one.writing.roll(base, self.segment_bytes)?;
-        }
+        one.records += one.preflight.batch(batch, &mut self.inflater);
         one.batches += 1;
-        one.records += records;
-        one.writing.batch(batch, (header.partition_leader_epoch >= 0).then_some(header.partition_leader_epoch))
+        let Some(writing) = &mut one.writing else { return Ok(()) };
+        let first = writing.first_offset(batch);
+        if let Some(base) = rolls.before(first).or((one.batches == 1).then_some(first)) {
+            writing.roll(base, self.segment_bytes)?;
+        }
+        let epoch = batch.header().partition_leader_epoch;
+        writing.batch(batch, (epoch >= 0).then_some(epoch))
     }
 
     fn edited(&mut self, edited: &Edited<'_>) -> io::Result<()> {
@@ -250,21 +223,17 @@ impl Sink for Writers<'_, '_> {
     }
 }
 
-/// Writes nothing.
-struct Nowhere<'l>(Option<&'l mut dyn Listener>);
+/// Takes everything, and keeps nothing.
+struct Nowhere;
 
-impl Sink for Nowhere<'_> {
+impl Sink for Nowhere {
     fn batch(&mut self, _: usize, _: &Batch<'_>) -> io::Result<()> {
         Ok(())
     }
 
-    fn edited(&mut self, edited: &Edited<'_>) -> io::Result<()> {
-        self.0.as_mut().map_or(Ok(()), |listener| listener.edited(edited))
+    fn edited(&mut self, _: &Edited<'_>) -> io::Result<()> {
+        Ok(())
     }
 
-    fn read(&mut self, bytes: u64) {
-        if let Some(listener) = &mut self.0 {
-            listener.read(bytes);
-        }
-    }
+    fn read(&mut self, _: u64) {}
 }

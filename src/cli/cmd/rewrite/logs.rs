@@ -36,7 +36,7 @@ impl Job<'_> {
             max_inflated: self.max_inflated(),
         };
         let (before, context) = (self.before, &*self.context);
-        let salvage = survey(&wreck, &manner, &self.interrupt, &mut |bytes| context.at(before + bytes))?;
+        let salvage = survey(&wreck, &manner, self.interrupt, &mut |bytes| context.at(before + bytes))?;
         self.before += partition.bytes();
         Ok(salvage)
     }

@@ -1,0 +1,190 @@
+//! The proof against real brokers: exhibit × policy × release. Each policy's output is put under a broker as it is, and
+//! the broker's answers must be what `describe` says of it; and where the policy changes no meaning, what a broker of
+//! that release says of the input.
+//!
+//! One broker answers for all exhibits, which are made one log before: [`prepare`]. A row of the printed table is an
+//! exhibit, a column a policy: how many groups were the same, or how many facts were not.
+//!
+//!     GROUPLOG_PROOF=all cargo test --test proof -- --nocapture
+//!
+//! prints it for all releases, policies and exhibits, in half an hour; without the variable it is the newest release,
+//! every policy at once, and the exhibits of fixtures/. Needs a JDK, jq, python3 and Kafka's jars
+//! (tests/broker/README.md); without them it says what is missing and passes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+#[path = "common/build.rs"]
+mod build;
+mod common;
+#[path = "proof/policy.rs"]
+mod policy;
+#[path = "proof/prepare.rs"]
+mod prepare;
+#[path = "common/rewritten.rs"]
+mod rewritten;
+
+use common::facts::{self, Difference, Facts};
+use common::kafka;
+use common::told::{Told, described, load_lines};
+use policy::{Applied, Policy};
+use prepare::{All, Prepared, merged};
+use rewritten::describe_with;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A release that is asked.
+struct Release {
+    /// The broker that is started.
+    version: &'static str,
+    /// As `--target` and `verify` name it.
+    coordinator: &'static str,
+    /// As `describe` wants it.
+    options: &'static [&'static str],
+}
+
+const RELEASES: &[Release] = &[
+    Release { version: "4.4.0", coordinator: "4.4", options: &[] },
+    Release { version: "4.0.0", coordinator: "4.0.0", options: &["--as-broker", "4.0"] },
+    Release { version: "3.9.2", coordinator: "3.9", options: &["--as-broker", "3.9"] },
+];
+
+/// What a broker says of a log dir, and what is not as it should be.
+struct Answer {
+    facts: Facts,
+    told: Told,
+    /// Where `describe` says something else.
+    wrong: Vec<Difference>,
+}
+
+fn ask(release: &Release, log_dir: &Path, partitions: i32) -> Answer {
+    let topics = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(topics.path(), topics_of(&describe_with(log_dir, release.options)).to_string()).unwrap();
+    let settings = [format!("partitions={partitions}"), format!("truth={}", topics.path().display())];
+    let back = kafka::load_back(release.version, log_dir, &settings);
+    // Releases up to 3.9 count nothing, and 4.0 does not count records of types that it does not know.
+    if release.options.is_empty() {
+        assert_eq!(back.lines, load_lines(log_dir), "{}", log_dir.display());
+    }
+    let told = Told::of(&back.truth);
+    let (ours, _) = described(log_dir, &told, release.options);
+    let (differences, _) = facts::compare(&told.facts, &ours);
+    // A broker has an empty list where the log has no record of it.
+    let is_told = |it: &Difference| (it.truth.as_str(), it.ours.as_str()) != ("", "(not told)");
+    let wrong = differences.into_iter().filter(|it| !told.explains(it) && is_told(it)).collect();
+    Answer { facts: told.facts.clone(), told, wrong }
+}
+
+/// Names and ids of topics, as `loadback` wants them: each with more partitions than any log names.
+fn topics_of(groups: &[Value]) -> Value {
+    fn collect(value: &Value, topics: &mut serde_json::Map<String, Value>) {
+        if let (Some(topic), Some(id)) = (value["topic"].as_str(), value["topicId"].as_str()) {
+            topics.insert(topic.to_owned(), json!({"id": id, "partitions": 16}));
+        }
+        match value {
+            Value::Object(map) => map.values().for_each(|it| collect(it, topics)),
+            Value::Array(all) => all.iter().for_each(|it| collect(it, topics)),
+            _ => {}
+        }
+    }
+    let mut topics = serde_json::Map::new();
+    groups.iter().for_each(|group| collect(group, &mut topics));
+    json!({"topics": topics})
+}
+
+/// One cell: an exhibit under a policy.
+#[derive(Default)]
+struct Cell {
+    groups: usize,
+    /// Differences, in words.
+    wrong: Vec<String>,
+}
+
+/// Holds the broker's answer against `describe`, and against its answer before, group by group.
+fn cells(applied: &Applied, answer: &Answer, before: Option<&Answer>, all: &[&Prepared]) -> BTreeMap<String, Cell> {
+    let exhibit_of = |group: &str| {
+        let old = applied.old_name(group);
+        all.iter().find(|it| it.groups.contains(old)).map_or("(nobody's)", |it| it.name.as_str()).to_owned()
+    };
+    let mut cells: BTreeMap<String, Cell> = BTreeMap::new();
+    for group in answer.facts.keys() {
+        cells.entry(exhibit_of(group)).or_default().groups += 1;
+    }
+    for it in &answer.wrong {
+        cells.entry(exhibit_of(&it.group)).or_default().wrong.push(format!("describe: {it}"));
+    }
+    let Some(before) = before else { return cells };
+    let expected = applied.renamed(&before.facts);
+    let (differences, _) = facts::compare(&expected, &answer.facts);
+    for it in differences.iter().filter(|it| !before.told.explains(it) && applied.is_kept(it)) {
+        cells.entry(exhibit_of(&it.group)).or_default().wrong.push(format!("before, it was: {it}"));
+    }
+    cells
+}
+
+/// A table of a release, column by column.
+#[derive(Default)]
+struct Table {
+    columns: Vec<(String, BTreeMap<String, Cell>)>,
+}
+
+impl Table {
+    fn print(&self, release: &Release, names: &[&str]) {
+        let width = names.iter().map(|name| name.len()).max().unwrap_or(0);
+        let heads: Vec<_> = self.columns.iter().map(|(head, _)| format!("{head:>12}")).collect();
+        println!("\n{:width$} {}", format!("Kafka {}", release.version), heads.join(" "));
+        for name in names {
+            let cells = self.columns.iter().map(|(_, cells)| match cells.get(*name) {
+                None => format!("{:>12}", "-"),
+                Some(cell) if cell.wrong.is_empty() => format!("{:>12}", format!("{} same", cell.groups)),
+                Some(cell) => format!("{:>12}", format!("{} WRONG", cell.wrong.len())),
+            });
+            println!("{name:width$} {}", cells.collect::<Vec<_>>().join(" "));
+        }
+    }
+
+    fn wrong(&self) -> Vec<String> {
+        let of = |(head, cells): &(String, BTreeMap<String, Cell>)| {
+            let lines = cells.iter().flat_map(|(name, cell)| cell.wrong.iter().map(move |it| format!("{name}: {it}")));
+            lines.map(|line| format!("{head}, {line}")).collect::<Vec<_>>()
+        };
+        self.columns.iter().flat_map(of).collect()
+    }
+}
+
+fn prove(release: &Release, all: &All, policies: &[Policy]) -> Table {
+    let everything: Vec<&Prepared> = all.0.iter().collect();
+    let fit: Vec<&Prepared> = all.0.iter().filter(|it| it.loads(release.coordinator)).collect();
+    let input = merged(&fit);
+    let before = ask(release, &input.out, 50);
+    let mut table = Table::default();
+    table.columns.push(("as it is".to_owned(), cells(&Applied::nothing(&input.out), &before, None, &fit)));
+    for policy in policies {
+        let (applied, answer, there) = if policy.makes_loadable() {
+            let input = merged(&everything);
+            let applied = policy.apply(&input.out, &everything, release.coordinator);
+            let answer = ask(release, applied.log_dir(), applied.partitions);
+            (applied, answer, &everything)
+        } else {
+            let applied = policy.apply(&input.out, &fit, release.coordinator);
+            let answer = ask(release, applied.log_dir(), applied.partitions);
+            (applied, answer, &fit)
+        };
+        table.columns.push((policy.name().to_owned(), cells(&applied, &answer, Some(&before), there)));
+    }
+    let names: Vec<_> = all.0.iter().map(|it| it.name.as_str()).chain(["(nobody's)"]).collect();
+    table.print(release, &names);
+    table
+}
+
+#[test]
+fn brokers_say_of_the_output_what_we_say() {
+    let in_full = std::env::var_os("GROUPLOG_PROOF").is_some_and(|value| value == "all");
+    let (releases, policies) = if in_full { (RELEASES, Policy::ALL) } else { (&RELEASES[..1], Policy::SHORT) };
+    if !kafka::ready(&releases.iter().map(|it| it.version).collect::<Vec<_>>()) {
+        return;
+    }
+    let all = All::prepare(in_full);
+    let wrong: Vec<_> = releases.iter().flat_map(|release| prove(release, &all, policies).wrong()).collect();
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+}

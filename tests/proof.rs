@@ -57,10 +57,12 @@ struct Answer {
     wrong: Vec<Difference>,
 }
 
-fn ask(release: &Release, log_dir: &Path, partitions: i32) -> Answer {
+/// The broker has the topics that the input names, under the names that they are given.
+fn ask(release: &Release, input: &Path, applied: &Applied) -> Answer {
     let topics = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(topics.path(), topics_of(&describe_with(log_dir, release.options)).to_string()).unwrap();
-    let settings = [format!("partitions={partitions}"), format!("truth={}", topics.path().display())];
+    std::fs::write(topics.path(), topics_of(&describe_with(input, release.options), applied).to_string()).unwrap();
+    let settings = [format!("partitions={}", applied.partitions), format!("truth={}", topics.path().display())];
+    let log_dir = applied.log_dir();
     let back = kafka::load_back(release.version, log_dir, &settings);
     // Releases up to 3.9 count nothing, and 4.0 does not count records of types that it does not know.
     if release.options.is_empty() {
@@ -76,10 +78,10 @@ fn ask(release: &Release, log_dir: &Path, partitions: i32) -> Answer {
 }
 
 /// Names and ids of topics, as `loadback` wants them: each with more partitions than any log names.
-fn topics_of(groups: &[Value]) -> Value {
-    fn collect(value: &Value, topics: &mut serde_json::Map<String, Value>) {
+fn topics_of(groups: &[Value], applied: &Applied) -> Value {
+    fn collect<'v>(value: &'v Value, topics: &mut BTreeMap<&'v str, &'v str>) {
         if let (Some(topic), Some(id)) = (value["topic"].as_str(), value["topicId"].as_str()) {
-            topics.insert(topic.to_owned(), json!({"id": id, "partitions": 16}));
+            topics.insert(topic, id);
         }
         match value {
             Value::Object(map) => map.values().for_each(|it| collect(it, topics)),
@@ -87,9 +89,10 @@ fn topics_of(groups: &[Value]) -> Value {
             _ => {}
         }
     }
-    let mut topics = serde_json::Map::new();
+    let mut topics = BTreeMap::new();
     groups.iter().for_each(|group| collect(group, &mut topics));
-    json!({"topics": topics})
+    let topic = |(name, id): (&str, &str)| (applied.topic(name).to_owned(), json!({"id": id, "partitions": 16}));
+    json!({"topics": topics.into_iter().map(topic).collect::<serde_json::Map<_, _>>()})
 }
 
 /// One cell: an exhibit under a policy.
@@ -156,20 +159,15 @@ fn prove(release: &Release, all: &All, policies: &[Policy]) -> Table {
     let everything: Vec<&Prepared> = all.0.iter().collect();
     let fit: Vec<&Prepared> = all.0.iter().filter(|it| it.loads(release.coordinator)).collect();
     let input = merged(&fit);
-    let before = ask(release, &input.out, 50);
+    let as_it_is = Applied::nothing(&input.out);
+    let before = ask(release, &input.out, &as_it_is);
     let mut table = Table::default();
-    table.columns.push(("as it is".to_owned(), cells(&Applied::nothing(&input.out), &before, None, &fit)));
+    table.columns.push(("as it is".to_owned(), cells(&as_it_is, &before, None, &fit)));
     for policy in policies {
-        let (applied, answer, there) = if policy.makes_loadable() {
-            let input = merged(&everything);
-            let applied = policy.apply(&input.out, &everything, release.coordinator);
-            let answer = ask(release, applied.log_dir(), applied.partitions);
-            (applied, answer, &everything)
-        } else {
-            let applied = policy.apply(&input.out, &fit, release.coordinator);
-            let answer = ask(release, applied.log_dir(), applied.partitions);
-            (applied, answer, &fit)
-        };
+        let there = if policy.makes_loadable() { &everything } else { &fit };
+        let input = merged(there);
+        let applied = policy.apply(&input.out, there, release.coordinator);
+        let answer = ask(release, &input.out, &applied);
         table.columns.push((policy.name().to_owned(), cells(&applied, &answer, Some(&before), there)));
     }
     let names: Vec<_> = all.0.iter().map(|it| it.name.as_str()).chain(["(nobody's)"]).collect();

@@ -280,19 +280,17 @@ impl Engine<'_> {
         done
     }
 
-    /// Hands on batches that were just made.
+    /// Hands on batches that were just made. One that has no leader epoch, because it had an older magic, takes that of
+    /// the batch before it; where logs are merged, none goes back.
     fn emit_bytes(&mut self, target: usize, out: &mut [u8]) -> io::Result<()> {
         let lengths: Vec<_> = frames(out, 0, out.len() as u64).map(|batch| batch.len() as usize).collect();
         let mut rest = out;
         for length in lengths {
             let Some((bytes, behind)) = rest.split_at_mut_checked(length) else { break };
             rest = behind;
-            if self.shards()
-                && let Some(place) = self.targets.get(target)
-                && let Some(batch) = Batch::new(bytes, 0)
-            {
-                let epoch = place.epoch.max(batch.header().partition_leader_epoch);
-                put_epoch(bytes, epoch);
+            let own = Batch::new(bytes, 0).map_or(-1, |batch| batch.header().partition_leader_epoch);
+            if let Some(place) = self.targets.get(target).filter(|_| own < 0 || self.shards()) {
+                put_epoch(bytes, place.epoch.max(own));
             }
             if let Some(batch) = Batch::new(bytes, 0) {
                 self.emit(target, &batch)?;

@@ -7,7 +7,7 @@
 //!
 //!     GROUPLOG_PROOF=all cargo test --test proof -- --nocapture
 //!
-//! prints it for all releases, policies and exhibits, in half an hour; without the variable it is the newest release,
+//! prints it for all releases, policies and exhibits, in half an hour (of 2.8, a broker with its ZooKeeper); without the variable it is the newest release,
 //! every policy at once, and the exhibits of fixtures/. Needs a JDK, jq, python3 and Kafka's jars
 //! (tests/broker/README.md); without them it says what is missing and passes.
 
@@ -24,8 +24,8 @@ mod prepare;
 mod rewritten;
 
 use common::facts::{self, Difference, Facts};
-use common::kafka;
 use common::told::{Told, described, load_lines};
+use common::{grouplog, kafka};
 use policy::{Applied, Policy};
 use prepare::{All, Prepared, merged};
 use rewritten::describe_with;
@@ -41,13 +41,18 @@ struct Release {
     coordinator: &'static str,
     /// As `describe` wants it.
     options: &'static [&'static str],
+    policies: &'static [Policy],
 }
 
 const RELEASES: &[Release] = &[
-    Release { version: "4.4.0", coordinator: "4.4", options: &[] },
-    Release { version: "4.0.0", coordinator: "4.0.0", options: &["--as-broker", "4.0"] },
-    Release { version: "3.9.2", coordinator: "3.9", options: &["--as-broker", "3.9"] },
+    Release { version: "4.4.0", coordinator: "4.4", options: &[], policies: Policy::ALL },
+    Release { version: "4.0.0", coordinator: "4.0.0", options: &["--as-broker", "4.0"], policies: Policy::ALL },
+    Release { version: "3.9.2", coordinator: "3.9", options: &["--as-broker", "3.9"], policies: Policy::ALL },
+    Release { version: "2.8.2", coordinator: "2.8", options: &["--as-broker", "2.8"], policies: &[Policy::Target] },
 ];
+
+const SHORT: &[Release] =
+    &[Release { version: "4.4.0", coordinator: "4.4", options: &[], policies: &[Policy::Together] }];
 
 /// What a broker says of a log dir, and what is not as it should be.
 struct Answer {
@@ -73,8 +78,21 @@ fn ask(release: &Release, input: &Path, applied: &Applied) -> Answer {
     let (differences, _) = facts::compare(&told.facts, &ours);
     // A broker has an empty list where the log has no record of it.
     let is_told = |it: &Difference| (it.truth.as_str(), it.ours.as_str()) != ("", "(not told)");
-    let wrong = differences.into_iter().filter(|it| !told.explains(it) && is_told(it)).collect();
+    let is_right = |it: &Difference| told.explains(it) || !is_told(it) || is_hidden(it, log_dir);
+    let wrong = differences.into_iter().filter(|it| !is_right(it)).collect();
     Answer { facts: told.facts.clone(), told, wrong }
+}
+
+/// A coordinator of 4.x forgets a group whose tombstone stands behind its commits, as 0.9 wrote them, though not the
+/// offsets, which `describe` shows: the next commit makes the group again, with all of them.
+fn is_hidden(difference: &Difference, log_dir: &Path) -> bool {
+    if (difference.what.as_str(), difference.truth.as_str(), difference.ours.as_str()) != ("listed", "not", "listed") {
+        return false;
+    }
+    let output = grouplog(log_dir, ["dump", "--group", &difference.group, "."]);
+    let records = String::from_utf8(output.stdout).unwrap();
+    let last: Value = serde_json::from_str(records.lines().last().unwrap()).unwrap();
+    last["key"]["type"] == json!(2) && last["value"].is_null()
 }
 
 /// Names and ids of topics, as `loadback` wants them: each with more partitions than any log names.
@@ -95,6 +113,9 @@ fn topics_of(groups: &[Value], applied: &Applied) -> Value {
     json!({"topics": topics.into_iter().map(topic).collect::<serde_json::Map<_, _>>()})
 }
 
+/// Whose a group is that no exhibit has.
+const NOBODY: &str = "nobody's";
+
 /// One cell: an exhibit under a policy.
 #[derive(Default)]
 struct Cell {
@@ -107,12 +128,14 @@ struct Cell {
 fn cells(applied: &Applied, answer: &Answer, before: Option<&Answer>, all: &[&Prepared]) -> BTreeMap<String, Cell> {
     let exhibit_of = |group: &str| {
         let old = applied.old_name(group);
-        all.iter().find(|it| it.groups.contains(old)).map_or("(nobody's)", |it| it.name.as_str()).to_owned()
+        all.iter().find(|it| it.groups.contains(old)).map_or(NOBODY, |it| it.name.as_str()).to_owned()
     };
     let mut cells: BTreeMap<String, Cell> = BTreeMap::new();
     for group in answer.facts.keys() {
         cells.entry(exhibit_of(group)).or_default().groups += 1;
     }
+    // Shells, of which nothing is left to describe.
+    cells.retain(|name, _| name != NOBODY);
     for it in &answer.wrong {
         cells.entry(exhibit_of(&it.group)).or_default().wrong.push(format!("describe: {it}"));
     }
@@ -155,7 +178,7 @@ impl Table {
     }
 }
 
-fn prove(release: &Release, all: &All, policies: &[Policy]) -> Table {
+fn prove(release: &Release, all: &All) -> Table {
     let everything: Vec<&Prepared> = all.0.iter().collect();
     let fit: Vec<&Prepared> = all.0.iter().filter(|it| it.loads(release.coordinator)).collect();
     let input = merged(&fit);
@@ -163,14 +186,14 @@ fn prove(release: &Release, all: &All, policies: &[Policy]) -> Table {
     let before = ask(release, &input.out, &as_it_is);
     let mut table = Table::default();
     table.columns.push(("as it is".to_owned(), cells(&as_it_is, &before, None, &fit)));
-    for policy in policies {
+    for policy in release.policies {
         let there = if policy.makes_loadable() { &everything } else { &fit };
         let input = merged(there);
         let applied = policy.apply(&input.out, there, release.coordinator);
         let answer = ask(release, &input.out, &applied);
         table.columns.push((policy.name().to_owned(), cells(&applied, &answer, Some(&before), there)));
     }
-    let names: Vec<_> = all.0.iter().map(|it| it.name.as_str()).chain(["(nobody's)"]).collect();
+    let names: Vec<_> = all.0.iter().map(|it| it.name.as_str()).collect();
     table.print(release, &names);
     table
 }
@@ -178,11 +201,11 @@ fn prove(release: &Release, all: &All, policies: &[Policy]) -> Table {
 #[test]
 fn brokers_say_of_the_output_what_we_say() {
     let in_full = std::env::var_os("GROUPLOG_PROOF").is_some_and(|value| value == "all");
-    let (releases, policies) = if in_full { (RELEASES, Policy::ALL) } else { (&RELEASES[..1], Policy::SHORT) };
+    let releases = if in_full { RELEASES } else { SHORT };
     if !kafka::ready(&releases.iter().map(|it| it.version).collect::<Vec<_>>()) {
         return;
     }
     let all = All::prepare(in_full);
-    let wrong: Vec<_> = releases.iter().flat_map(|release| prove(release, &all, policies).wrong()).collect();
+    let wrong: Vec<_> = releases.iter().flat_map(|release| prove(release, &all).wrong()).collect();
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -198,21 +198,6 @@ fn one_group_at_a_time_goes_or_stays() {
     }
 }
 
-/// A group's name as a pattern of itself.
-fn pattern_of(group: &[u8]) -> String {
-    let mut pattern = String::new();
-    for chunk in group.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            if "*?[]{}\\".contains(character) {
-                pattern.push('\\');
-            }
-            pattern.push(character);
-        }
-        chunk.invalid().iter().for_each(|byte| pattern.push_str(&format!("\\x{byte:02x}")));
-    }
-    pattern
-}
-
 /// Every new batch with as many records as the old one at its place has its bytes.
 fn kept_batches_are_the_old_ones(old: &Path, new: &Rewritten) {
     for (number, folder) in partitions_in(old) {

@@ -142,7 +142,8 @@ pub struct LoadedBack {
 pub fn load_back(version: &str, log_dir: &Path, options: &[String]) -> LoadedBack {
     let scratch = tempfile::tempdir().unwrap();
     let lines = scratch.path().join("lines");
-    let mut command = script("loadback");
+    let needs_zookeeper = version.starts_with("2.");
+    let mut command = script(if needs_zookeeper { "loadback-zk" } else { "loadback" });
     command.env("TMPDIR", scratch.path()).arg(version).arg(log_dir).arg(format!("lines={}", lines.display()));
     let truth = output(command.args(options));
     let said = std::fs::read_to_string(lines).unwrap();

@@ -104,3 +104,18 @@ pub fn describe_with(log_dir: &Path, options: &[&str]) -> Vec<Value> {
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", log_dir.display());
     serde_json::from_slice(&output.stdout).unwrap()
 }
+
+/// A group's name as a pattern of itself.
+pub fn pattern_of(group: &[u8]) -> String {
+    let mut pattern = String::new();
+    for chunk in group.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if "*?[]{}\\".contains(character) {
+                pattern.push('\\');
+            }
+            pattern.push(character);
+        }
+        chunk.invalid().iter().for_each(|byte| pattern.push_str(&format!("\\x{byte:02x}")));
+    }
+    pattern
+}

@@ -39,7 +39,6 @@ pub struct Applied {
 impl Policy {
     pub const ALL: &[Policy] =
         &[Policy::Compact, Policy::Codec, Policy::Partitions, Policy::Target, Policy::Rename, Policy::TopicId];
-    pub const SHORT: &[Policy] = &[Policy::Together];
 
     pub fn name(self) -> &'static str {
         match self {

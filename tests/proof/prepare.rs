@@ -3,7 +3,7 @@
 
 use super::build::{Bat, Rec, partitions_in, read_segment};
 use super::common::{Exhibit, exhibits, names_in};
-use super::rewritten::{Rewritten, describe, rewrite};
+use super::rewritten::{Rewritten, describe, pattern_of, rewrite};
 use grouplog::model::preflight::{Coordinator, preflight};
 use grouplog::schema::{Key, Value};
 use std::collections::BTreeSet;
@@ -38,13 +38,11 @@ impl All {
                 continue;
             }
             if let Some(it) = prepared(&exhibit, all.len() as i64) {
+                let taken: Vec<_> = all.iter().flat_map(|other| it.groups.intersection(&other.groups)).collect();
+                let it = if taken.is_empty() { it } else { it.without(&taken) };
                 all.push(it);
             }
         }
-        // Only so can it be told whose a group is.
-        let count: usize = all.iter().map(|it| it.groups.len()).sum();
-        let names: BTreeSet<_> = all.iter().flat_map(|it| &it.groups).collect();
-        assert_eq!(names.len(), count, "two exhibits have a group of one name");
         All(all)
     }
 }
@@ -68,11 +66,7 @@ fn prepared(exhibit: &Exhibit, place: i64) -> Option<Prepared> {
             std::fs::write(to.join(name), bytes).unwrap();
         }
     }
-    // Two empty names would be one group.
-    let log = rewrite(&["--redact", "--seed", &exhibit.name, "--drop-group", ""], &[changed.path()]);
-    assert_eq!(log.code, 0, "{}: {}", exhibit.name, log.said);
-    let groups = describe(&log.out).iter().map(|it| it["group"].as_str().unwrap().to_owned()).collect();
-    Some(Prepared { name: exhibit.name.clone(), log, groups })
+    Some(Prepared::of(&exhibit.name, &["--redact", "--seed", &exhibit.name], changed.path()))
 }
 
 /// With producers of its own, and long sessions.
@@ -104,6 +98,21 @@ fn be_patient(record: &mut Rec) {
 }
 
 impl Prepared {
+    fn of(name: &str, options: &[&str], log_dir: &Path) -> Prepared {
+        let log = rewrite(options, &[log_dir]);
+        assert!(log.code == 0, "{name}: {}", log.said);
+        let groups = describe(&log.out).iter().map(|it| it["group"].as_str().unwrap().to_owned()).collect();
+        Prepared { name: name.to_owned(), log, groups }
+    }
+
+    /// Short names, and those of signs alone, can be those of another exhibit too: then nobody could tell whose they are.
+    fn without(&self, groups: &[&String]) -> Prepared {
+        let options: Vec<_> =
+            groups.iter().flat_map(|it| ["--drop-group".to_owned(), pattern_of(it.as_bytes())]).collect();
+        let options: Vec<_> = options.iter().map(String::as_str).collect();
+        Prepared::of(&self.name, &options, &self.log.out)
+    }
+
     /// Whether a coordinator loads every partition of it as it is.
     pub fn loads(&self, coordinator: &str) -> bool {
         let coordinator: Coordinator = coordinator.parse().unwrap();

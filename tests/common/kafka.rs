@@ -53,8 +53,18 @@ impl Broker {
         broker
     }
 
-    fn path(&self) -> PathBuf {
+    /// Its directory, with data/ and broker.log.
+    pub fn path(&self) -> PathBuf {
         self.dir.path().join("broker")
+    }
+
+    pub fn version(&self) -> &'static str {
+        self.version
+    }
+
+    /// Where clients find it.
+    pub fn address(&self) -> String {
+        String::from_utf8(output(&mut self.command(&["port"]))).unwrap().trim().to_owned()
     }
 
     /// `kafka WORDS DIR`.

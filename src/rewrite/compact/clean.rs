@@ -4,16 +4,16 @@
 //! producers are remembered by. Must not know: where they go to.
 
 use super::keys::Winner;
+use super::rebuild::Rebuild;
+use super::route::{stops, visit};
 use super::survey::{Place, Remedy, Survey};
 use super::tally::Tally;
 use super::{Aim, base_of};
 use crate::log::batch::{DELETE_HORIZON, Header};
-use crate::log::build::{Builder, Entry};
-use crate::log::map::WINDOW;
+use crate::log::build::Entry;
 use crate::log::{Batch, Control, Inflater, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
-use crate::rewrite::plan::frames;
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use std::io;
 
@@ -70,20 +70,21 @@ pub fn clean(
         here: Vec::new(),
         unended: HashSet::default(),
         inflater: Inflater::with_limit(aim.max_inflated),
-        builder: Builder::new(),
-        built: Vec::new(),
+        rebuild: Rebuild::new(aim.max_inflated),
         sink,
         cleaned: Cleaned::default(),
+        closed_until: aim.closed_until(segments),
+        base: None,
     };
-    let closed_until = aim.closed_until(segments);
+    let closed_until = cleaner.closed_until;
     let first = first_segment(segments, cleaner.log_start);
     for (number, segment) in segments.iter().enumerate() {
         let base = base_of(segment);
         if number == first && base < closed_until {
-            cleaner.sink.segment(base, aim.segment_bytes)?;
+            cleaner.segment(base, aim.segment_bytes)?;
         } else if base == closed_until {
             // The segment that a broker would go on writing keeps its place, and its size.
-            cleaner.sink.segment(base, u64::MAX)?;
+            cleaner.segment(base, u64::MAX)?;
         }
         let start = survey.starts.get(number).copied().unwrap_or(0);
         let mut look = |batch: &Batch<'_>| {
@@ -111,41 +112,6 @@ pub fn clean(
     Ok(cleaner.cleaned)
 }
 
-/// Where batches begin that may stay, in what is cleaned.
-fn stops(survey: &Survey, winners: &[Winner], controls: &[(u64, bool)]) -> Vec<u64> {
-    let mut all: Vec<u64> = winners.iter().map(|winner| winner.place).collect();
-    all.extend(controls.iter().map(|(place, _)| *place));
-    all.extend(survey.producers.places());
-    all.extend(survey.newest.map(|(_, place)| place));
-    all.extend(&survey.open_places);
-    let behind = survey.behind.unwrap_or(u64::MAX);
-    all.retain(|place| *place < behind);
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
-/// Looks at the batches that begin at `stops`, counted from `start`.
-fn visit(
-    segment: &Segment,
-    start: u64,
-    stops: &[u64],
-    look: &mut dyn FnMut(&Batch<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut held_from = 0;
-    for stop in stops {
-        let position = stop - start;
-        let Some(batch) = frames(segment.bytes(), position, segment.len()).next() else { continue };
-        look(&batch)?;
-        if position >= held_from + WINDOW as u64 {
-            segment.release(held_from as usize..position as usize);
-            held_from = position;
-        }
-    }
-    segment.release(held_from as usize..segment.bytes().len());
-    Ok(())
-}
-
 /// The first segment that has something at or above the log start.
 fn first_segment(segments: &[Segment], log_start: i64) -> usize {
     segments.iter().rposition(|segment| base_of(segment) <= log_start).unwrap_or(0)
@@ -160,12 +126,15 @@ struct Cleaner<'c> {
     /// The offsets of those in the batch at hand.
     here: Vec<i64>,
     /// Producers of which a data batch was met since their last end marker: kept only where every batch is looked at.
-    unended: HashSet<i64, FixedState>,
+    unended: HashSet<i64, RandomState>,
     inflater: Inflater,
-    builder: Builder,
-    built: Vec<u8>,
+    rebuild: Rebuild,
     sink: &'c mut dyn Sink,
     cleaned: Cleaned,
+    /// Where the segment begins that a broker goes on writing.
+    closed_until: i64,
+    /// What the last segment was named after that was begun here.
+    base: Option<i64>,
 }
 
 /// What is to be done with a marker.
@@ -222,9 +191,26 @@ impl Cleaner<'_> {
         any
     }
 
+    fn segment(&mut self, base_offset: i64, limit: u64) -> io::Result<()> {
+        self.base = Some(base_offset);
+        self.sink.segment(base_offset, limit)
+    }
+
+    /// Begins a segment with the first batch of the first open transaction. A broker's cleaner takes segments whole: so it
+    /// can go over what lies before.
+    fn part(&mut self, header: &Header) -> io::Result<()> {
+        let Some(pin) = self.survey.open.first().map(|open| open.first_offset) else { return Ok(()) };
+        let is_behind = (pin..self.closed_until).contains(&header.base_offset);
+        if is_behind && self.base.is_some_and(|base| base < pin) {
+            self.segment(pin, self.aim.segment_bytes)?;
+        }
+        Ok(())
+    }
+
     /// A batch behind what is cleaned.
     fn behind(&mut self, batch: &Batch<'_>) -> io::Result<()> {
         let header = batch.header();
+        self.part(&header)?;
         let behind = &mut self.cleaned.behind;
         behind.batches += 1;
         behind.bytes += batch.len();
@@ -238,6 +224,7 @@ impl Cleaner<'_> {
 
     /// A batch of which all stays.
     fn as_it_is(&mut self, batch: &Batch<'_>) -> io::Result<()> {
+        self.part(&batch.header())?;
         let after = &mut self.cleaned.after;
         batch.records(&mut self.inflater).by_ref().flatten().for_each(|record| after.record(&record));
         self.put(batch)
@@ -255,11 +242,11 @@ impl Cleaner<'_> {
 
     /// A batch that was written anew.
     fn put_built(&mut self, position: u64) -> io::Result<()> {
-        let built = std::mem::take(&mut self.built);
+        let built = self.rebuild.take();
         let batch = Batch::new(&built, position).ok_or(io::ErrorKind::InvalidData)?;
         self.cleaned.rewritten += 1;
         self.put(&batch)?;
-        self.built = built;
+        self.rebuild.give_back(built);
         Ok(())
     }
 
@@ -271,10 +258,10 @@ impl Cleaner<'_> {
         if !is_needed || header.magic < 2 {
             return Ok(());
         }
-        self.built.clear();
-        let head = Header { attributes: header.attributes & !DELETE_HORIZON, base_timestamp: -1, ..*header };
-        self.builder.batch(&head, &[], &mut self.built)?;
-        if self.built == batch.bytes() {
+        let attributes = header.attributes & !DELETE_HORIZON;
+        let head = Header { attributes, delete_horizon_ms: None, base_timestamp: -1, ..*header };
+        self.rebuild.batch(&head, &[], |_| {})?;
+        if self.rebuild.bytes() == batch.bytes() {
             return self.put(batch);
         }
         self.put_built(batch.position())
@@ -283,7 +270,7 @@ impl Cleaner<'_> {
     /// A batch that has the last record of some key.
     fn thin(&mut self, batch: &Batch<'_>, header: &Header, remedy: Option<Remedy>) -> io::Result<()> {
         let expired = header.delete_horizon_ms.is_some_and(|horizon| horizon <= self.aim.now);
-        let Cleaner { survey, here, cleaned, inflater, builder, built, .. } = self;
+        let Cleaner { survey, here, cleaned, inflater, rebuild, .. } = self;
         let mut entries = Vec::with_capacity(here.len());
         let (mut all, mut tombstones) = (remedy.is_none(), false);
         for item in batch.records(inflater).by_ref() {
@@ -298,7 +285,6 @@ impl Cleaner<'_> {
                 continue;
             }
             tombstones |= record.value.is_none();
-            cleaned.after.record(&record);
             entries.push(Entry::as_framed(&record));
         }
         let dated = tombstones && header.magic >= 2 && header.delete_horizon_ms.is_none();
@@ -306,6 +292,8 @@ impl Cleaner<'_> {
             return self.emptied(batch, header);
         }
         if all && !dated {
+            let counted = entries.iter().map(|it| (it.key, it.value, it.framed.unwrap_or_default()));
+            counted.for_each(|(key, value, framed)| cleaned.after.count(key, value, framed));
             return self.put(batch);
         }
         let head = match dated {
@@ -315,8 +303,8 @@ impl Cleaner<'_> {
         if head.base_timestamp != header.base_timestamp {
             entries.iter_mut().for_each(|entry| entry.framed = None);
         }
-        built.clear();
-        builder.batch(&head, &entries, built)?;
+        // Counted as it now stands there: with another first time, records are not as long as they were.
+        rebuild.batch(&head, &entries, |record| cleaned.after.record(record))?;
         cleaned.new_horizons += u64::from(dated);
         self.put_built(batch.position())
     }
@@ -333,11 +321,10 @@ impl Cleaner<'_> {
             }
             End::Dated => {
                 let head = with_horizon(header, self.aim);
-                let Cleaner { inflater, builder, built, .. } = self;
+                let Cleaner { inflater, rebuild, .. } = self;
                 let entries: Vec<_> =
                     batch.records(inflater).by_ref().flatten().map(|record| Entry::anew(&record)).collect();
-                built.clear();
-                builder.batch(&head, &entries, built)?;
+                rebuild.batch(&head, &entries, |_| {})?;
                 self.cleaned.new_horizons += 1;
                 self.count_control(batch);
                 self.put_built(batch.position())
@@ -384,9 +371,11 @@ impl Cleaner<'_> {
 
 /// A head with the horizon that this pass gives.
 fn with_horizon(header: &Header, aim: &Aim) -> Header {
+    let horizon = aim.now.saturating_add(aim.delete_retention_ms);
     Header {
         attributes: header.attributes | DELETE_HORIZON,
-        base_timestamp: aim.now.saturating_add(aim.delete_retention_ms),
+        delete_horizon_ms: Some(horizon),
+        base_timestamp: horizon,
         ..*header
     }
 }

@@ -6,10 +6,12 @@ use super::keys::Winner;
 use super::survey::{Remedy, Survey};
 use crate::log::{Inflater, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use std::io;
 
-/// Tombstones behind the first open transaction whose keys have records in one: a coordinator forgets what waits when it
-/// meets them.
+/// Of every key that has a record in an open transaction, the last tombstone behind the first of them: a coordinator
+/// forgets what waits when it meets one. Of more tombstones only the last matters, which forgets what those before did.
 ///
 /// # Errors
 /// If the work is interrupted.
@@ -21,7 +23,7 @@ pub fn hiding(
     interrupt: &Interrupt,
 ) -> io::Result<Vec<Winner>> {
     let mut inflater = Inflater::with_limit(max_inflated);
-    let mut found = Vec::new();
+    let mut last: HashMap<&[u8], Winner, RandomState> = HashMap::default();
     for (number, segment) in segments.iter().enumerate() {
         for span in segment.spans() {
             let Span::Batch(batch) = span else { continue };
@@ -32,13 +34,16 @@ pub fn hiding(
             if !inside || left_out || survey.is_open(&header) {
                 continue;
             }
-            let records = batch.records(&mut inflater).flatten();
-            let tombstones = records.filter(|it| it.value.is_none() && it.offset >= first);
-            let hide = tombstones.filter(|it| it.key.is_some_and(|key| survey.keys.is_pinned(key)));
             let place = survey.starts.get(number).copied().unwrap_or(0) + batch.position();
-            found.extend(hide.map(|it| Winner { offset: it.offset, place }));
+            let records = batch.records(&mut inflater).flatten();
+            for record in records.filter(|it| it.value.is_none() && it.offset >= first) {
+                if let Some(key) = record.key.and_then(|key| survey.keys.pinned(key)) {
+                    last.insert(key, Winner { offset: record.offset, place });
+                }
+            }
         }
     }
+    let mut found: Vec<_> = last.into_values().collect();
     found.sort_unstable();
     Ok(found)
 }

@@ -306,7 +306,13 @@ impl Keys {
     /// Whether tombstones of a key must stay: the coordinator knows it by other bytes too, or it was pinned.
     #[inline]
     pub fn is_pinned(&self, key: &[u8]) -> bool {
-        !self.pinned.is_empty() && self.pinned.contains(&as_meant(key))
+        self.pinned(key).is_some()
+    }
+
+    /// A key as the coordinator means it, if it is pinned.
+    #[inline]
+    pub fn pinned(&self, key: &[u8]) -> Option<&[u8]> {
+        if self.pinned.is_empty() { None } else { self.pinned.get(&as_meant(key)).map(|key| &**key) }
     }
 
     /// How many keys there are.

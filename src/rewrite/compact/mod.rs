@@ -10,7 +10,11 @@ pub mod collect;
 pub mod hiding;
 pub mod index;
 pub mod keys;
+mod learn;
+pub mod places;
 pub mod producers;
+pub mod rebuild;
+mod route;
 pub mod survey;
 pub mod tally;
 

@@ -61,17 +61,23 @@ impl Tally {
     /// Counts a data record, and its key's type.
     #[inline(always)]
     pub fn record(&mut self, record: &Record<'_>) {
+        self.count(record.key, record.value, record.bytes);
+    }
+
+    /// As [`record`](Tally::record), by its parts.
+    #[inline(always)]
+    pub fn count(&mut self, key: Option<&[u8]>, value: Option<&[u8]>, framed: &[u8]) {
         self.records += 1;
-        let Some(key) = record.key else {
+        let Some(key) = key else {
             self.keyless += 1;
             return;
         };
         if let Some(of_type) = self.types.get_mut(type_of(key)) {
-            match record.value {
+            match value {
                 Some(_) => of_type.values += 1,
                 None => of_type.tombstones += 1,
             }
-            of_type.bytes += record.size() as u64;
+            of_type.bytes += framed.len() as u64;
         }
     }
 

@@ -125,9 +125,9 @@ impl Prepared {
 }
 
 /// One log of many, over fifty partitions.
-pub fn merged(parts: &[&Prepared]) -> Rewritten {
+pub fn merged(parts: &[&Prepared], options: &[&str]) -> Rewritten {
     let paths: Vec<&Path> = parts.iter().map(|it| it.log.out.as_path()).collect();
-    let merged = rewrite(&["--partitions", "50", "--topic-id", TOPIC_ID], &paths);
+    let merged = rewrite(&[&["--partitions", "50", "--topic-id", TOPIC_ID], options].concat(), &paths);
     assert_eq!(merged.code, 0, "{}", merged.said);
     merged
 }

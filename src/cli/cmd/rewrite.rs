@@ -14,6 +14,7 @@ use crate::cli::render::rewrite::{Damage, Told, Wrote};
 use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
+use crate::log::place::{Place, classify};
 use crate::model::partitioner::{DEFAULT_PARTITIONS, partition_of};
 use crate::model::preflight::Coordinator;
 use crate::model::rules::Release;
@@ -260,9 +261,18 @@ impl<'j> Job<'j> {
     }
 }
 
-/// How many partitions the topic has: as many as there are, if they are all there; else as it has by default.
+/// How many partitions the topic has: as many as there are, here or beside what was given, if they are all there; else as
+/// it has by default, if that is enough.
 fn partition_count(partitions: &[Partition]) -> i32 {
-    let numbers: BTreeSet<_> = partitions.iter().filter_map(|partition| partition.number).collect();
+    let mut numbers: BTreeSet<_> = partitions.iter().filter_map(|partition| partition.number).collect();
+    let log_dirs: BTreeSet<_> =
+        partitions.iter().filter_map(|it| it.dir.as_ref()).filter_map(|dir| dir.path.parent()).collect();
+    for log_dir in log_dirs {
+        if let Ok(Place::LogDir(all)) = classify(log_dir) {
+            numbers.extend(all.partitions.iter().map(|place| place.partition));
+        }
+    }
     let n = i32::try_from(numbers.len()).unwrap_or(0);
-    if n > 1 && numbers.last() == Some(&(n - 1)) { n } else { DEFAULT_PARTITIONS }
+    let least = numbers.last().map_or(0, |greatest| greatest.saturating_add(1));
+    if n > 1 && least == n { n } else { least.max(DEFAULT_PARTITIONS) }
 }

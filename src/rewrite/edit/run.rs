@@ -10,9 +10,9 @@ mod open;
 mod records;
 
 use super::feed::Feed;
-use super::reframe::{Shape, moved, put_epoch};
+use super::reframe::{Placed, Shape, moved, put_epoch, rebuild};
 use super::tally::{Action, Edited, Tally};
-use super::{Edits, Note, Origin};
+use super::{Decision, Edits, Note, Origin};
 use crate::log::build::Builder;
 use crate::log::{Batch, Control, Header, Inflater};
 use crate::rewrite::interrupt::Interrupt;
@@ -261,21 +261,29 @@ impl Engine<'_> {
             return self.tell_batch(Action::DropBatch, feed, header.base_offset, &[Note::new("marker-without-data")]);
         }
         for target in targets {
-            self.move_to(target, batch)?;
+            self.move_to(target, batch, inflater)?;
         }
         self.ran.tally.moved += 1;
         Ok(())
     }
 
-    /// Hands on a batch with a new base offset, and if logs are merged with a leader epoch that does not go back.
-    fn move_to(&mut self, target: usize, batch: &Batch<'_>) -> io::Result<()> {
+    /// Hands on the end of a transaction with a new offset, and if logs are merged with a leader epoch that does not go
+    /// back.
+    fn move_to(&mut self, target: usize, batch: &Batch<'_>, inflater: &mut Inflater) -> io::Result<()> {
         let mut out = std::mem::take(&mut self.out);
         out.clear();
         let next = self.targets.get(target).map_or(0, |place| place.next);
-        let done = match moved(batch, next, &mut out) {
-            Some(()) => self.emit_bytes(target, &mut out),
-            None => Err(io::Error::other("a control batch of magic 0 or 1")),
+        let header = batch.header();
+        let done = if header.base_offset == header.last_offset {
+            moved(batch, next, &mut out).ok_or_else(|| unreadable(batch, "a control batch of magic 0 or 1"))
+        } else {
+            // It spans offsets in front of its record.
+            let record = batch.records(inflater).flatten().next();
+            let record = record.ok_or_else(|| unreadable(batch, "a record that does not parse"))?;
+            let placed = [Placed { record: &record, decision: &Decision::default(), offset: next }];
+            rebuild(batch, &placed, &Shape { renumber: true, ..Shape::default() }, &mut self.builder, &mut out)
         };
+        let done = done.and_then(|()| self.emit_bytes(target, &mut out));
         self.out = out;
         done
     }

@@ -29,7 +29,7 @@ struct Verb {
 const VERBS: [Verb; 3] = [
     Verb { name: "salvage", options: &[], damaged: &[] },
     Verb { name: "compact", options: &["--include-active", "--now", "1700000100000"], damaged: &["--skip-damage"] },
-    Verb { name: "rewrite", options: &["--redact", "--seed", "s", "--codec", "zstd"], damaged: &["--skip-damage"] },
+    Verb { name: "rewrite", options: &["--redact", "--seed", "s"], damaged: &["--skip-damage"] },
 ];
 
 impl Verb {

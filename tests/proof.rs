@@ -135,22 +135,27 @@ fn is_hidden(difference: &Difference, log_dir: &Path) -> bool {
     last["key"]["type"] == json!(2) && last["value"].is_null()
 }
 
-/// Names and ids of topics, as `loadback` wants them: each with more partitions than any log names.
+/// Names and ids of topics, as `loadback` wants them: each with more partitions than any log names. One that the log holds
+/// only as an id gets a name, so that the broker knows it too.
 fn topics_of(groups: &[Value], applied: &Applied) -> Value {
-    fn collect<'v>(value: &'v Value, topics: &mut BTreeMap<&'v str, &'v str>) {
-        if let (Some(topic), Some(id)) = (value["topic"].as_str(), value["topicId"].as_str()) {
-            topics.insert(topic, id);
+    fn collect<'v>(value: &'v Value, names: &mut BTreeMap<&'v str, Option<&'v str>>) {
+        if let Some(id) = value["topicId"].as_str() {
+            let name = names.entry(id).or_default();
+            *name = name.or(value["topic"].as_str());
         }
         match value {
-            Value::Object(map) => map.values().for_each(|it| collect(it, topics)),
-            Value::Array(all) => all.iter().for_each(|it| collect(it, topics)),
+            Value::Object(map) => map.values().for_each(|it| collect(it, names)),
+            Value::Array(all) => all.iter().for_each(|it| collect(it, names)),
             _ => {}
         }
     }
-    let mut topics = BTreeMap::new();
-    groups.iter().for_each(|group| collect(group, &mut topics));
-    let topic = |(name, id): (&str, &str)| (applied.topic(name).to_owned(), json!({"id": id, "partitions": 16}));
-    json!({"topics": topics.into_iter().map(topic).collect::<serde_json::Map<_, _>>()})
+    let mut names = BTreeMap::new();
+    groups.iter().for_each(|group| collect(group, &mut names));
+    let topic = |(id, name): (&str, Option<&str>)| {
+        let name = name.map_or(format!("unnamed-{id}"), |name| applied.topic(name).to_owned());
+        (name, json!({"id": id, "partitions": 16}))
+    };
+    json!({"topics": names.into_iter().map(topic).collect::<serde_json::Map<_, _>>()})
 }
 
 /// Whose a group is that no exhibit has.

@@ -26,9 +26,10 @@ struct Verb {
     damaged: &'static [&'static str],
 }
 
-const VERBS: [Verb; 2] = [
+const VERBS: [Verb; 3] = [
     Verb { name: "salvage", options: &[], damaged: &[] },
     Verb { name: "compact", options: &["--include-active", "--now", "1700000100000"], damaged: &["--skip-damage"] },
+    Verb { name: "rewrite", options: &["--redact", "--seed", "s"], damaged: &["--skip-damage"] },
 ];
 
 impl Verb {

@@ -43,6 +43,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => cmd::diff::run(args, &mut context),
         Command::Salvage(args) => cmd::salvage::run(args, &mut context),
         Command::Compact(args) => cmd::compact::run(args, &mut context),
+        Command::Rewrite(args) => cmd::rewrite::run(args, &mut context),
         Command::Verify(args) => cmd::verify::run(args, &mut context),
         Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
         Command::Schema(args) => cmd::schema::run(args, &mut context),

@@ -10,7 +10,7 @@ use crate::log::{Batch, Inflater, Segment, Span};
 use std::io;
 
 /// Segments grow to so many bytes: `segment.bytes` of most topics.
-const SEGMENT_BYTES: u64 = 1 << 30;
+pub const SEGMENT_BYTES: u64 = 1 << 30;
 /// Offsets in a segment are counted from its first with 31 bits.
 pub const MOST_OFFSETS: i64 = i32::MAX as i64;
 
@@ -82,11 +82,12 @@ pub fn write(
 }
 
 /// Offsets at which a segment begins, those to come.
-struct Rolls<'r>(&'r [i64]);
+#[derive(Debug)]
+pub struct Rolls<'r>(pub &'r [i64]);
 
 impl Rolls<'_> {
     /// The offset that a new segment is named after before a batch: the last of those that lie at or below it.
-    fn before(&mut self, first: i64) -> Option<i64> {
+    pub fn before(&mut self, first: i64) -> Option<i64> {
         let passed = self.0.partition_point(|roll| *roll <= first);
         let (before, behind) = self.0.split_at_checked(passed)?;
         self.0 = behind;

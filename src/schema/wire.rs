@@ -81,6 +81,12 @@ pub trait Field<'a>: Sized + PartialEq {
     /// Names the type.
     fn doc() -> TypeDoc;
 
+    /// The value of a tagged field that is missing and that declares no default.
+    #[inline]
+    fn tag_default() -> Self {
+        Self::absent()
+    }
+
     /// Reads one that is a tagged field: a nullable struct has another presence mark there.
     fn decode_tagged(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
         Self::decode(cursor, layout)
@@ -130,6 +136,11 @@ pub trait Nullable<'a>: Field<'a> {
     /// Writes one or null, as a tagged field.
     fn encode_nullable_tagged(value: &Option<Self>, out: &mut Vec<u8>, layout: Layout) {
         value.encode(out, layout);
+    }
+    /// The value of a nullable tagged field that is missing.
+    #[inline]
+    fn tag_default() -> Option<Self> {
+        None
     }
     /// Whether Kafka's JSON leaves this tagged field out.
     fn nullable_hidden_when_tagged(value: &Option<Self>) -> bool {
@@ -487,6 +498,10 @@ impl<'a, T: Nullable<'a>> Field<'a> for Option<T> {
     fn doc() -> TypeDoc {
         T::doc().nullable()
     }
+    #[inline]
+    fn tag_default() -> Self {
+        <T as Nullable>::tag_default()
+    }
     fn decode_tagged(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
         T::decode_nullable_tagged(cursor, layout)
     }
@@ -511,6 +526,11 @@ impl<'a> UnknownTags<'a> {
     /// Adds one.
     pub fn push(&mut self, tag: u32, bytes: &'a [u8]) {
         self.0.get_or_insert_default().push((tag, bytes));
+    }
+
+    /// The bytes of each, to put others in their place.
+    pub fn bytes_mut(&mut self) -> impl Iterator<Item = &mut &'a [u8]> {
+        self.0.iter_mut().flat_map(|tags| tags.iter_mut().map(|(_, bytes)| bytes))
     }
 
     /// Tag and bytes of each.

@@ -6,6 +6,7 @@ mod check;
 mod common;
 mod compact;
 mod records;
+mod rewrite;
 mod salvage;
 mod state;
 mod tools;
@@ -14,6 +15,7 @@ pub use check::*;
 pub use common::*;
 pub use compact::*;
 pub use records::*;
+pub use rewrite::*;
 pub use salvage::*;
 pub use state::*;
 pub use tools::*;
@@ -94,6 +96,8 @@ pub enum Command {
     Salvage(SalvageArgs),
     /// What the broker's own cleaner would leave, in a new folder: the last record of every key
     Compact(CompactArgs),
+    /// An edited copy: groups dropped or renamed, offsets set, another partition count, codec, release or topic id
+    Rewrite(RewriteArgs),
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?
     Verify(VerifyArgs),
     /// Which partition of __consumer_offsets a group hashes to

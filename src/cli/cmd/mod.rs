@@ -10,6 +10,7 @@ pub mod groups;
 pub mod history;
 pub mod info;
 pub mod partition_of;
+pub mod rewrite;
 pub mod salvage;
 pub mod schema;
 pub mod verify;

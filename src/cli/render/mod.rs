@@ -22,6 +22,7 @@ pub mod kafka_dump_log;
 pub mod kafka_formatter;
 pub mod name;
 pub mod records;
+pub mod rewrite;
 pub mod salvage;
 pub mod salvage_text;
 pub mod side;

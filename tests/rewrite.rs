@@ -412,6 +412,21 @@ fn offsets_are_set_by_the_new_names_behind_the_drops() {
     assert!(!nobody.out.exists());
 }
 
+/// One folder of a log dir is given: how many partitions there are is seen beside it.
+#[test]
+fn a_new_group_goes_to_the_partition_that_the_log_dir_has_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let folders: Vec<_> =
+        (0..4).map(|n| write_log(dir.path(), n, &[Bat::of(vec![commit(0, &format!("g{n}"), "t", 0, 1)])])).collect();
+    let home = partition_of(b"somebody", 4) as usize;
+    let new = rewrite(&["--set-offset", "somebody/t/0=1"], &[&folders[home]]);
+    assert_eq!(new.code, 0, "{}", new.said);
+    assert_eq!(offsets_of(&new.out, "somebody")["t/0"]["offset"], json!(1));
+    let elsewhere = rewrite(&["--set-offset", "somebody/t/0=1"], &[&folders[(home + 1) % 4]]);
+    assert_eq!(elsewhere.code, 2, "{}", elsewhere.said);
+    assert!(elsewhere.said.contains("(of 4)"), "{}", elsewhere.said);
+}
+
 #[test]
 fn magic_1_gets_messages_of_magic_1() {
     let dir = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ mod common;
 mod rewritten;
 
 use build::*;
-use common::exhibits;
+use common::{exhibits, grouplog};
 use rewritten::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +87,13 @@ fn unloadable_records_go_where_that_is_asked_for() {
         assert!(new.edits.iter().any(|it| it["key"]["type"] == json!(11)));
         let dropped: u64 = new.of_kind("summary").iter().map(|it| it["records"]["dropped"].as_u64().unwrap()).sum();
         assert_eq!(dropped, new.edits.len() as u64, "edits of rounds that were given up are not listed");
+        // A dry run asks the coordinator too.
+        let dry = ["rewrite", "--dry-run", "--format", "jsonl", "--drop-unloadable", "4.4", old.to_str().unwrap()];
+        let output = grouplog(std::path::Path::new("."), dry);
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let summaries: Vec<_> = lines.iter().filter(|line| line["kind"] == "summary").collect();
+        assert_eq!(summaries, new.of_kind("summary"), "{}", exhibit.name);
     }
 }
 

@@ -26,6 +26,7 @@ pub enum Policy {
 pub struct Applied {
     log_dir: PathBuf,
     pub partitions: i32,
+    pub is_compacted: bool,
     /// New names by old.
     groups: BTreeMap<String, String>,
     topics: BTreeMap<String, String>,
@@ -70,7 +71,11 @@ impl Policy {
                 let options =
                     ["--target", release, "--codec", "lz4", "--upgrade", "--topic-id", OTHER_TOPIC_ID, "--partitions"];
                 let names = Names::of(input, parts, 20);
-                Applied { partitions: 20, ..names.rewritten(&[&options[..], &["20"]].concat(), compacted.log_dir()) }
+                Applied {
+                    partitions: 20,
+                    is_compacted: true,
+                    ..names.rewritten(&[&options[..], &["20"]].concat(), compacted.log_dir())
+                }
             }
         }
     }
@@ -82,7 +87,7 @@ fn compacted(input: &Path) -> Applied {
     let args = ["compact", "--include-active", "--force-past-open-transactions", "--out"].map(PathBuf::from);
     let output = grouplog(Path::new("."), args.into_iter().chain([out.clone(), input.to_owned()]));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Applied { _dir: Some(dir), ..Applied::nothing(&out) }
+    Applied { is_compacted: true, _dir: Some(dir), ..Applied::nothing(&out) }
 }
 
 fn rewritten(options: &[&str], input: &Path) -> Applied {
@@ -146,6 +151,7 @@ impl Applied {
         Applied {
             log_dir: log_dir.to_owned(),
             partitions: 50,
+            is_compacted: false,
             groups: BTreeMap::new(),
             topics: BTreeMap::new(),
             edited: BTreeSet::new(),

@@ -139,7 +139,9 @@ macro_rules! structure {
                 json.raw("}");
             }
 
-            #[inline(always)]
+            // Wherever it is asked for in what is released: elsewhere that would only take the compiler's time.
+            #[cfg_attr(debug_assertions, inline)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn skip(bytes: &'a [u8], at: usize, layout: $crate::schema::wire::Layout) -> Option<usize> {
                 $( let at = $crate::schema::define::if_untagged!([$($tag)?] {
                     if $crate::schema::define::in_versions!(layout.version, $($versions)+) {

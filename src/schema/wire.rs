@@ -61,7 +61,8 @@ pub trait Field<'a>: Sized + PartialEq {
         Ok(())
     }
     /// As [`Field::transcode`], behind the field's name: the first of two if it is the object's first field.
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn transcode_named(
         names: [&'static str; 2],
         first: bool,
@@ -170,7 +171,8 @@ macro_rules! integers {
             fn json(&self, json: &mut Json, _: Layout) {
                 json.int(*self);
             }
-            #[inline(always)]
+            #[cfg_attr(debug_assertions, inline)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn transcode_named(
                 names: [&'static str; 2],
                 first: bool,

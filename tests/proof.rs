@@ -120,7 +120,7 @@ fn ask(release: &Release, input: &Path, applied: &Applied) -> Answer {
     let (differences, _) = facts::compare(&told.facts, &ours);
     // A broker has an empty list where the log has no record of it.
     let is_told = |it: &Difference| (it.truth.as_str(), it.ours.as_str()) != ("", "(not told)");
-    let is_right = |it: &Difference| told.explains(it) || !is_told(it) || is_hidden(it, log_dir);
+    let is_right = |it: &Difference| told.explains(it) || !is_told(it) || lacks_topics(it) || is_hidden(it, log_dir);
     let wrong = differences.into_iter().filter(|it| !is_right(it)).collect();
     let newest = facts::of_describe(&Value::Array(describe_with(input, &[])));
     Answer { facts: told.facts.clone(), newest, told, wrong }
@@ -137,6 +137,13 @@ impl Answer {
         let group = self.newest.get(&difference.group);
         !group.and_then(|it| it.offsets.as_ref()).is_some_and(|offsets| offsets.contains_key(place))
     }
+}
+
+/// A streams group is not ready where topics of its topology are not there, as those that the log does not name with their
+/// ids are not.
+fn lacks_topics(difference: &Difference) -> bool {
+    let Difference { what, truth, ours, .. } = difference;
+    (what.as_str(), truth.as_str(), ours.as_str()) == ("state", "NotReady", "Stable")
 }
 
 /// A coordinator of 4.x forgets a group whose tombstone stands behind its commits, as 0.9 wrote them, though not the

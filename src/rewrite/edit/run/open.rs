@@ -39,7 +39,11 @@ impl Open {
                 return Err(overlap(producer));
             }
             for (other, _) in by_feed.iter().filter(|(_, to)| to.contains(target)) {
-                self.early.insert((producer, *other, *target), is_commit);
+                // Some of it may have been ended before, by a marker that said the other thing.
+                let said = self.early.insert((producer, *other, *target), is_commit);
+                if said.is_some_and(|said| said != is_commit) {
+                    return Err(overlap(producer));
+                }
             }
         }
         if by_feed.is_empty() {

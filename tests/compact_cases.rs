@@ -89,6 +89,31 @@ fn an_open_transaction_pins_what_is_behind_it() {
     assert_eq!(frames(&forced.join("__consumer_offsets-3")).1, [0, 1]);
 }
 
+/// Also where it begins below the log start, and what stays before it has a greater offset.
+#[test]
+fn segments_do_not_overlap_where_a_transaction_began_below_the_log_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let batches = [
+        Bat::of(vec![build::commit(0, "g", "t", 0, 0)]),
+        Bat::transactional(9, 0, vec![build::commit(1, "g", "t", 1, 5)]),
+        Bat::of(vec![build::commit(2, "g", "t", 0, 2)]),
+        Bat::transactional(9, 0, vec![build::commit(3, "g", "t", 1, 6)]),
+    ];
+    let log_dir = dir.path().join("kafka");
+    let old = build::write_log(&log_dir, 3, &batches);
+    std::fs::write(log_dir.join("log-start-offset-checkpoint"), "0\n1\n__consumer_offsets 3 2\n").unwrap();
+    let out = dir.path().join("new");
+    let options = ["--include-active", "--force-past-open-transactions"];
+    assert!(compact(&out, &options, &[&old]).status.success());
+    let (mut next, names) = (0, frames(&out.join("__consumer_offsets-3")).1);
+    for name in &names {
+        assert!(*name >= next, "{names:?}");
+        next = *name + 1;
+    }
+    let verified = grouplog(dir.path(), ["verify", "--min-severity", "warning", out.to_str().unwrap()]);
+    assert_eq!(verified.status.code(), Some(0), "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
 /// A coordinator always writes sequence 0, by which cleaners once kept a batch of every transaction (KAFKA-8335).
 #[test]
 fn one_empty_batch_for_a_producer() {

@@ -662,6 +662,24 @@ fn what_lies_before_the_log_start_goes() {
     assert_eq!(all.of_kind("summary")[0]["records"]["dropped"], json!(0));
 }
 
+/// Also where the first batch that stays begins below it: no segment may begin at an offset that an earlier one holds.
+#[test]
+fn segments_do_not_overlap_at_the_log_start() {
+    for start in 1..9 {
+        let dir = tempfile::tempdir().unwrap();
+        let old = small_log(dir.path());
+        let text = format!("0\n1\n__consumer_offsets 12 {start}\n");
+        std::fs::write(old.join("log-start-offset-checkpoint"), text).unwrap();
+        for options in [&[][..], &["--codec", "zstd"], &["--drop-topic", "gone"]] {
+            let new = rewrite(options, &[&old]);
+            assert_eq!(new.code, 0, "{start}: {}", new.said);
+            let verified = grouplog(dir.path(), ["verify", "--min-severity", "warning", new.out.to_str().unwrap()]);
+            let said = String::from_utf8_lossy(&verified.stdout);
+            assert_eq!(verified.status.code(), Some(0), "{start} {options:?}: {said}");
+        }
+    }
+}
+
 #[test]
 fn the_list_and_the_counts_agree() {
     for (name, old) in log_dirs() {

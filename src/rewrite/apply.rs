@@ -128,13 +128,15 @@ impl<'w> Writing<'w> {
         batch.first_offset(&mut self.inflater).unwrap_or(batch.header().base_offset)
     }
 
-    /// Begins a segment, which may grow to `limit` bytes; the one before it ends, even if it is empty.
+    /// Begins a segment, which may grow to `limit` bytes; the one before it ends, even if it is empty. It is named after
+    /// the offset given, or after the one behind all that was written: a batch may span the offset at which a segment was
+    /// to begin, and a broker looks for an offset in the last segment that does not begin above it.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn roll(&mut self, base_offset: i64, limit: u64) -> io::Result<()> {
         self.close()?;
-        self.segment = Some(self.to.segment(base_offset)?);
+        self.segment = Some(self.to.segment(base_offset.max(self.last.saturating_add(1)))?);
         self.limit = limit;
         Ok(())
     }

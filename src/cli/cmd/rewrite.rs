@@ -48,6 +48,9 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
         }
         _ => None,
     };
+    if let Some(path) = &args.log {
+        refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
+    }
     let log = args.log.as_deref().map(SingleFile::create).transpose()?;
     let report = Report::new(args.format, out.as_ref())?;
     let bytes: u64 = partitions.iter().map(Partition::bytes).sum();

@@ -144,7 +144,7 @@ pub(super) fn refuse_inside<'p>(
     let is_inside =
         |folder: &PathBuf| folder.is_dir() && folder.canonicalize().is_ok_and(|dir| parent.starts_with(dir));
     if given.into_iter().any(is_inside) {
-        bail!("{}: lies inside of what is read, which is never changed; pass --out elsewhere", out.display());
+        bail!("{}: lies inside of what is read, which is never changed; put it elsewhere", out.display());
     }
     for partition in partitions {
         let Some(folder) = partition.folder().and_then(|folder| folder.canonicalize().ok()) else { continue };
@@ -155,7 +155,7 @@ pub(super) fn refuse_inside<'p>(
         // A file somewhere may have a new folder beside it; one in a partition's folder may not.
         let is_partition = partition.dir.is_some() || PartitionName::of(&folder).is_some();
         if is_partition && parent.starts_with(&folder) || inside_log_dir {
-            bail!("{}: lies inside of what is read, which is never changed; pass --out elsewhere", out.display());
+            bail!("{}: lies inside of what is read, which is never changed; put it elsewhere", out.display());
         }
     }
     Ok(())

@@ -174,5 +174,6 @@ fn no_name_is_left() {
             assert_eq!(verdicts(new.of_kind("partition")), verdicts(plain.of_kind("partition")), "{}", exhibit.name);
         }
     }
-    assert!(looked_for > 500, "{looked_for}");
+    // The fixtures alone have some 380 names.
+    assert!(looked_for > 300, "{looked_for}");
 }

@@ -1,9 +1,9 @@
 //! `compact`: what the broker's own cleaner would leave, in a new folder.
 
 use super::Outcome;
-use super::salvage::{check_numbers, files, interrupt, read_other, refuse_inside};
+use super::new_log::{Report, check_numbers, create, files, interrupt, publish, read_other, refuse_inside};
 use crate::cli::Usage;
-use crate::cli::args::{CompactArgs, ReportFormat};
+use crate::cli::args::CompactArgs;
 use crate::cli::input::{self, Partition};
 use crate::cli::render::compact::{Told, objects};
 use crate::cli::render::compact_text;
@@ -18,10 +18,9 @@ use crate::rewrite::compact::clean::clean;
 use crate::rewrite::compact::survey::{Survey, survey};
 use crate::rewrite::compact::{Aim, BeyondOpen, Extent};
 use crate::rewrite::interrupt::Interrupt;
-use crate::rewrite::out::{FileOut, OutDir};
+use crate::rewrite::out::OutDir;
 use crate::words::counted;
 use anyhow::{Context as _, Result, bail};
-use std::io::Write;
 
 /// Runs it.
 pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
@@ -34,15 +33,12 @@ pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
     let out = match &args.out {
         Some(path) if !args.dry_run => {
             refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
-            OutDir::left_behind(path).iter().for_each(|path| {
-                context.note(&format!("{}: left by a run that was killed; it can be removed", path.display()));
-            });
-            Some(OutDir::create(path)?)
+            Some(create(path, context)?)
         }
         _ => None,
     };
     let now = args.clock.now.map_or_else(time::now, |moment| moment.millis(time::now()));
-    let mut report = Report::new(args.format, out.as_ref())?;
+    let mut report = Report::new("compact", args.format, out.as_ref())?;
     // Each is read twice.
     context.begin(partitions.iter().map(|it| 2 * it.bytes()).sum());
     let mut work = Work { args, now, interrupt, context, before: 0 };
@@ -56,10 +52,7 @@ pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
     let stdout = report.finish()?;
     interrupt.check()?;
     if let Some(out) = out {
-        let path = out.path().to_owned();
-        out.publish()?;
-        context.end();
-        context.note(&format!("{}: written, read back and flushed to disk", path.display()));
+        publish(out, context)?;
     }
     context.end();
     context.out.all(&stdout)?;
@@ -118,7 +111,7 @@ impl Work<'_> {
         };
         self.before = before + partition.bytes();
         let path = partition.path();
-        report.partition(&Told {
+        let told = Told {
             partition: number,
             path,
             segments: &segments,
@@ -127,7 +120,9 @@ impl Work<'_> {
             cleaned: &cleaned,
             written,
             new_segments,
-        })?;
+        };
+        report.text(|to| compact_text::write(&told, to))?;
+        objects(&told).iter().try_for_each(|object| report.object(object))?;
         Ok(survey.damage_in_all > 0)
     }
 
@@ -178,57 +173,4 @@ fn refuse_damaged(segments: &[Segment], survey: &Survey) -> Result<()> {
         first.place.1,
         first.fault
     )
-}
-
-/// The report, on its way to stdout and to the files beside the partitions.
-struct Report {
-    format: ReportFormat,
-    stdout: Vec<u8>,
-    files: Option<(FileOut, FileOut)>,
-    any: bool,
-}
-
-impl Report {
-    fn new(format: ReportFormat, out: Option<&OutDir>) -> Result<Self> {
-        let files = match out {
-            Some(out) => Some((out.open("compact.txt")?, out.open("compact.jsonl")?)),
-            None => None,
-        };
-        Ok(Report { format, stdout: Vec::new(), files, any: false })
-    }
-
-    fn partition(&mut self, told: &Told<'_>) -> Result<()> {
-        if self.format == ReportFormat::Table {
-            compact_text::write(told, &mut self.stdout)?;
-        }
-        if let Some((text, _)) = &mut self.files {
-            compact_text::write(told, text)?;
-        }
-        for object in objects(told) {
-            if let Some((_, lines)) = &mut self.files {
-                writeln!(lines, "{object}")?;
-            }
-            match self.format {
-                ReportFormat::Table => {}
-                ReportFormat::Jsonl => writeln!(self.stdout, "{object}")?,
-                ReportFormat::Json => {
-                    let before = if self.any { "," } else { "[" };
-                    write!(self.stdout, "{before}\n{object}")?;
-                    self.any = true;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Vec<u8>> {
-        if self.format == ReportFormat::Json {
-            self.stdout.extend_from_slice(if self.any { b"\n]\n" } else { b"[]\n" });
-        }
-        if let Some((text, lines)) = self.files {
-            text.finish()?;
-            lines.finish()?;
-        }
-        Ok(self.stdout)
-    }
 }

@@ -9,6 +9,7 @@ pub mod generate;
 pub mod groups;
 pub mod history;
 pub mod info;
+mod new_log;
 pub mod partition_of;
 pub mod rewrite;
 pub mod salvage;

@@ -1,16 +1,16 @@
 //! `rewrite`: an edited copy.
 
 mod edits;
+mod listing;
 mod logs;
-mod report;
 
 use super::Outcome;
-use super::salvage::{check_numbers, interrupt, refuse_inside};
+use super::new_log::{Report, check_numbers, create, interrupt, publish, refuse_inside};
 use crate::cli::Usage;
 use crate::cli::args::RewriteArgs;
 use crate::cli::input::{self, Partition};
 use crate::cli::render::name::visible;
-use crate::cli::render::rewrite::{Damage, Told, Wrote};
+use crate::cli::render::rewrite::{Damage, Told, Wrote, objects, text};
 use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
@@ -27,7 +27,7 @@ use crate::rewrite::out::OutDir;
 use crate::rewrite::out_file::SingleFile;
 use crate::rewrite::salvage::Salvage;
 use anyhow::{Context as _, Result, bail};
-use report::{Listing, Report};
+use listing::Listing;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -39,12 +39,7 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     let out = match &args.out {
         Some(path) if !args.dry_run => {
             refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
-            let old = OutDir::left_behind(path);
-            let out = OutDir::create(path)?;
-            old.iter().for_each(|path| {
-                context.note(&format!("{}: left by a run that was killed; it can be removed", path.display()));
-            });
-            Some(out)
+            Some(create(path, context)?)
         }
         _ => None,
     };
@@ -52,7 +47,7 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
         refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
     }
     let log = args.log.as_deref().map(SingleFile::create).transpose()?;
-    let report = Report::new(args.format, out.as_ref())?;
+    let report = Report::new("rewrite", args.format, out.as_ref())?;
     let bytes: u64 = partitions.iter().map(Partition::bytes).sum();
     context.begin(bytes * 3);
     let mut job = Job { args, interrupt: &interrupt, context, before: 0, log, report };
@@ -61,10 +56,7 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     let stdout = report.finish()?;
     interrupt.check()?;
     if let Some(out) = out {
-        let path = out.path().to_owned();
-        out.publish()?;
-        context.end();
-        context.note(&format!("{}: written, read back and flushed to disk", path.display()));
+        publish(out, context)?;
     }
     log.map(SingleFile::publish).transpose()?;
     context.end();
@@ -217,7 +209,9 @@ impl<'j> Job<'j> {
             written: wrote.collect(),
         };
         self.note_refused(&told);
-        self.report.told(&told)
+        self.report.text(|to| text(&told, to))?;
+        objects(&told, &mut |object| self.report.object(&object))?;
+        Ok(())
     }
 
     /// What is told of where a partition was: a redacted log does not say in which folders.

@@ -3,7 +3,7 @@
 //! Must not know: what becomes of records.
 
 use super::{Job, Unit};
-use crate::cli::cmd::salvage::{files, read_other};
+use crate::cli::cmd::new_log::{files, read_other};
 use crate::cli::input::Partition;
 use crate::log::checkpoint::partition_metadata;
 use crate::log::dir::OtherKind;

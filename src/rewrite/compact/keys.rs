@@ -63,8 +63,9 @@ impl Room {
     }
 }
 
-/// Type, group and topic of commits.
+/// Type, group and topic of commits. On one line of the processor's cache.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Prefix {
     text: Text,
     /// How many partitions are there, in the run and apart.
@@ -73,8 +74,8 @@ struct Prefix {
     odd: bool,
     /// By partition.
     run: Vec<Winner>,
-    /// Partitions that do not fit the run.
-    apart: BTreeMap<i32, Winner>,
+    /// Partitions that do not fit the run. Few have any.
+    apart: Box<BTreeMap<i32, Winner>>,
 }
 
 impl Prefix {
@@ -106,8 +107,9 @@ impl Prefix {
     }
 }
 
-/// A key of another type.
+/// A key of another type. On one line of the processor's cache.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Other {
     text: Text,
     last: Winner,
@@ -282,7 +284,7 @@ impl Keys {
         let number = self.prefixes.len() as u32;
         let odd = bytes.first_chunk() != Some(&[0, 1]) || !is_counted_twice(bytes.get(2..).unwrap_or_default());
         let text = self.room.add(bytes);
-        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: BTreeMap::new() });
+        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: Box::default() });
         self.by_prefix.add(hash, number);
         number
     }

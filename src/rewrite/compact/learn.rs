@@ -98,6 +98,8 @@ impl<'s> Learner<'s> {
                             interrupt.check()?;
                             progress(self.start + batch.position());
                             told = batch.position() + PROGRESS_STEP;
+                            // What waits lies in pages that are soon let go.
+                            self.survey.keys.settle(&mut self.window);
                         }
                         self.batch(&batch);
                     }
@@ -322,6 +324,9 @@ impl<'s> Learner<'s> {
             let Some(batch) = frames(segment.bytes(), place.1, segment.len()).next() else { continue };
             behind.touched(place, batch.len());
             self.collect_at(&batch, place, ended);
+            if place < behind.held {
+                self.survey.keys.settle(&mut self.window);
+            }
         }
         behind.let_go();
     }

@@ -2,12 +2,14 @@
 //!
 //! Must not know: how findings are printed.
 
+#[macro_use]
+mod catalogue;
 pub mod code;
 pub mod finding;
 mod list;
 pub mod side;
 pub mod verify;
 
-pub use code::Code;
+pub use code::{Area, Code};
 pub use finding::{Fact, Finding, Severity};
 pub use list::List;

@@ -5,10 +5,16 @@
 #[macro_use]
 mod catalogue;
 pub mod code;
+pub mod commands;
 pub mod finding;
+pub mod judge;
 mod list;
+pub mod log_ends;
+pub mod settings;
 pub mod side;
+pub mod topic_list;
 pub mod verify;
+pub mod watch;
 
 pub use code::{Area, Code};
 pub use finding::{Fact, Finding, Severity};

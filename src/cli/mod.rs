@@ -1,6 +1,7 @@
 //! The command line: the only place for words, tables, progress and exit codes.
 
 pub mod args;
+pub mod baseline;
 pub mod cmd;
 pub mod input;
 pub mod out;
@@ -43,6 +44,8 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => cmd::diff::run(args, &mut context),
         Command::Salvage(args) => cmd::salvage::run(args, &mut context),
         Command::Verify(args) => cmd::verify::run(args, &mut context),
+        Command::Audit(args) => cmd::audit::run(args, &mut context),
+        Command::Explain(args) => cmd::explain::run(args, &mut context),
         Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
         Command::Schema(args) => cmd::schema::run(args, &mut context),
         Command::Generate(args) => cmd::generate::run(args, &mut context),

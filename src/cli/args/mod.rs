@@ -2,6 +2,7 @@
 //!
 //! Must not know: how a verb does its work.
 
+mod audit;
 mod check;
 mod common;
 mod records;
@@ -9,6 +10,7 @@ mod salvage;
 mod state;
 mod tools;
 
+pub use audit::*;
 pub use check::*;
 pub use common::*;
 pub use records::*;
@@ -92,6 +94,10 @@ pub enum Command {
     Salvage(SalvageArgs),
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?
     Verify(VerifyArgs),
+    /// What is wrong or stale: findings on members, groups, offsets, transactions and the log, and what to do
+    Audit(AuditArgs),
+    /// What the code of a finding means, how it comes about, what to do
+    Explain(ExplainArgs),
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields

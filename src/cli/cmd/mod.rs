@@ -1,9 +1,11 @@
 //! The verbs, one file each: take the arguments, run the library, print.
 
+pub mod audit;
 pub mod describe;
 pub mod diff;
 pub mod dump;
 pub mod dump_side;
+pub mod explain;
 pub mod generate;
 pub mod groups;
 pub mod history;

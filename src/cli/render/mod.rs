@@ -1,11 +1,13 @@
 //! How things look: names, tables, and the formats of `dump`.
 
+pub mod audit;
 pub mod batches;
 pub mod diff;
 pub mod diff_lines;
 mod diff_log_lines;
 pub mod digests;
 pub mod dump;
+pub mod explain;
 pub mod findings;
 pub mod group_json;
 pub mod group_table;
@@ -22,6 +24,7 @@ pub mod name;
 pub mod records;
 pub mod salvage;
 pub mod salvage_text;
+pub mod sarif;
 pub mod side;
 pub mod side_kafka;
 pub mod table;

@@ -11,7 +11,7 @@ macro_rules! members {
                 StaticAway "static-member-away" Warning {
                     means "A static member of a consumer or streams group left for a while (member epoch -2) and has not come back for longer than a session may last. Its partitions are kept for it: nobody reads them."
                     comes "A consumer with group.instance.id was stopped, and its broker stopped or was copied before the session timeout could end the membership. Info while it may still come back."
-                    next "Start the instance again, or remove it: the finding has the command."
+                    next "Start the instance again, or remove its membership with the Admin API (removeMembersFromConsumerGroup with the group.instance.id)."
                     since "Consumer groups from 3.7 (preview) and 4.0 on, streams groups from 4.1 on. In classic groups nothing on disk tells that a static member is away."
                 }
                 DuplicateInstance "duplicate-instance-id" Warning {

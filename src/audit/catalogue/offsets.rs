@@ -15,7 +15,7 @@ macro_rules! offsets {
                     since "Rules of 2.1 and later (KIP-211, KIP-496); before, each commit carried its own time."
                 }
                 Expiring "expiring-offsets" Warning {
-                    means "Offsets that will be due for removal within a day, or within a tenth of the retention if that is shorter."
+                    means "Offsets that will be due for removal within a day, or within a tenth of their time (the retention, or what the commit asked for) if that is shorter."
                     comes "As expired-offsets."
                     next "Start the consumer, or commit the position anew with the command of the finding, or raise offsets.retention.minutes."
                     since "Rules of 2.1 and later (KIP-211, KIP-496)."
@@ -27,10 +27,10 @@ macro_rules! offsets {
                     since "Brokers from 2.4 on expire them (KIP-496); --delete-offsets from 2.4 on."
                 }
                 TopicGone "topic-gone" Warning {
-                    means "Offsets of a topic that is not in the cluster (by the topic list or the metadata log)."
+                    means "Offsets of a topic that is not in the cluster (by --topics)."
                     comes "The topic was deleted while the coordinator was away, or an in-flight commit landed behind the deletion (KAFKA-19154)."
                     next "Delete them: the finding has the command. A topic of the same name that is made later would start from them."
-                    since "Needs --topics FILE, or __cluster_metadata-0 in the log dir."
+                    since "Needs --topics FILE."
                 }
                 PartitionGone "partition-gone" Warning {
                     means "Offsets of a partition that its topic does not have."
@@ -67,7 +67,7 @@ macro_rules! offsets {
                     since "Value version 3 and later: 2.1."
                 }
                 Rewind "offset-rewind" Info {
-                    means "A commit lower than the one before it: what lies between is read again. Warning if the group had members when it was written, for then no reset by an admin explains it."
+                    means "A commit lower than the one before it: what lies between is read again. Warning if it goes back a million or more while the group has members: then neither an admin's reset nor a rebalance explains it."
                     comes "An admin's reset (the group is Empty then), a second consumer with the same group id, a zombie after a rebalance, a client that seeks back on purpose."
                     next "'grouplog history GROUP' shows when, and by whom. If two applications share the group id, give one another id."
                 }

@@ -47,7 +47,7 @@ fn empty(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
     if group.offsets.is_empty() && !group.simple && group.share_topics.is_empty() {
         if age.is_none_or(|age| age > CHECK_INTERVAL) {
             let message = "no members and no offsets: nothing is left of it";
-            let finding = one.finding(Code::DeadGroup, message).offset(group.log_offsets.1);
+            let finding = one.finding(Code::DeadGroup, message);
             list.push(finding.fact("ageMs", age).fact("command", command()));
         }
         return;
@@ -59,7 +59,7 @@ fn empty(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
     let age = age.unwrap_or_default();
     let offsets = counted(group.offsets.len() as u64, "offset");
     let message = format!("no members and {offsets}; the last sign of life is {} old", span(age));
-    let finding = one.finding(Code::LongEmpty, message).offset(group.log_offsets.1);
+    let finding = one.finding(Code::LongEmpty, message);
     let finding = finding.fact("lastSign", sign).fact("ageMs", age).fact("offsets", group.offsets.len() as u64);
     list.push(finding.fact("groupType", group.kind.name()).fact("command", command()));
 }
@@ -69,7 +69,7 @@ fn unstable(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
     if group.kind == GroupType::Classic {
         let Some(turns) = one.turns.filter(|it| it.barren >= BARREN && it.fruitful == 0) else { return };
         let message = format!("{} and never a member in any of them", counted(turns.barren, "generation"));
-        let finding = one.finding(Code::NeverStable, message).offset(group.log_offsets.1);
+        let finding = one.finding(Code::NeverStable, message);
         return list.push(finding.fact("generations", turns.barren).fact("generation", group.generation));
     }
     if !matches!(group.state, GroupState::Assigning | GroupState::Reconciling | GroupState::NotReady) {
@@ -87,7 +87,7 @@ fn unstable(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
     let lagging =
         group.members.iter().filter(|it| it.state.as_deref() != Some("STABLE") || it.epoch != group.assignment_epoch);
     let lagging: Vec<_> = lagging.take(20).map(|member| Fact::Name(member.id.clone())).collect();
-    let finding = one.finding(Code::NeverStable, message).offset(group.log_offsets.1);
+    let finding = one.finding(Code::NeverStable, message);
     list.push(finding.fact("state", group.state.name()).fact("ageMs", age).fact("members", Fact::List(lagging)));
 }
 
@@ -137,7 +137,7 @@ fn mixed(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
     let message =
         format!("{} of the classic protocol and {new} of the new one{since}", counted(classic.len() as u64, "member"));
     let names = classic.iter().take(20).map(|member| Fact::Name(member.id.clone())).collect();
-    let finding = one.finding(code, message).offset(one.group.log_offsets.1).fact("classic", classic.len() as u64);
+    let finding = one.finding(code, message).fact("classic", classic.len() as u64);
     list.push(finding.fact("consumer", new as u64).fact("lastChange", changed).fact("members", Fact::List(names)));
 }
 
@@ -148,7 +148,7 @@ fn two_protocols(one: &OneGroup<'_>, list: &mut List) {
     }
     let names: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
     let message = format!("records of the protocols {}; taken for {}", names.join(" and "), one.group.kind.name());
-    let finding = one.finding(Code::TwoProtocols, message).offset(one.group.log_offsets.1);
+    let finding = one.finding(Code::TwoProtocols, message);
     list.push(finding.fact("protocols", Fact::List(names.into_iter().map(Fact::from).collect())));
 }
 
@@ -164,7 +164,7 @@ fn large(one: &OneGroup<'_>, list: &mut List) {
             bytes.saturating_mul(100) / MAX_MESSAGE,
             counted(members, "member")
         );
-        let finding = one.finding(Code::LargeRecord, message).offset(one.group.log_offsets.1);
+        let finding = one.finding(Code::LargeRecord, message);
         list.push(finding.fact("bytes", bytes).fact("limit", MAX_MESSAGE).fact("memberCount", members));
     }
 }

@@ -128,7 +128,7 @@ fn cleanup_policy(subject: &Subject<'_>) -> Option<Finding> {
     let dense = first.missing == 0;
     let how = if dense { "without a gap, so it was never compacted" } else { "with gaps, so it was compacted, too" };
     let message = format!("the log begins at offset {base} {how}: what stood before was deleted, or not copied");
-    let finding = Finding::new(Code::CleanupPolicy, message).file(first.name.as_str()).offset(base);
+    let finding = Finding::new(Code::CleanupPolicy, message).file(first.name.as_str()).position(0).offset(base);
     Some(finding.fact("firstOffset", base).fact("dense", dense).fact("logStart", subject.log_start))
 }
 
@@ -220,6 +220,6 @@ fn active_only(subject: &Subject<'_>) -> Option<Finding> {
         counted(shape.records, "record"),
         only.len
     );
-    let finding = Finding::new(Code::ActiveOnly, message).file(only.name.as_str());
+    let finding = Finding::new(Code::ActiveOnly, message).fact("activeSegment", only.name.as_str());
     Some(finding.fact("records", shape.records).fact("liveKeys", live).fact("bytes", only.len))
 }

@@ -171,7 +171,7 @@ fn silent(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
 }
 
 fn silent_facts(finding: Finding, one: &OneGroup<'_>, last: i64, age: i64) -> Finding {
-    let finding = finding.offset(one.group.log_offsets.1).fact("lastCommit", last).fact("ageMs", age);
+    let finding = finding.fact("lastCommit", last).fact("ageMs", age);
     finding.fact("memberCount", one.group.members.len() as u64).fact("members", names(one.group.members.iter()))
 }
 

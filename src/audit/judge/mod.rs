@@ -9,6 +9,7 @@ mod groups;
 mod log;
 mod members;
 mod offsets;
+mod places;
 mod privacy;
 mod secrets;
 mod steps;
@@ -75,7 +76,9 @@ pub fn partition(subject: &Subject<'_>, ground: &Ground<'_>) -> Vec<Finding> {
         privacy::judge(&one, &mut hosts, &mut list);
     }
     hosts.finish(&mut list);
-    list.finish()
+    let mut findings = list.finish();
+    places::fill(&mut findings, subject.state.values.segments());
+    findings
 }
 
 /// Findings that concern no one partition.
@@ -93,9 +96,9 @@ struct OneGroup<'g> {
 }
 
 impl OneGroup<'_> {
-    /// A finding on the group.
+    /// A finding on the group, at its last record.
     fn finding(&self, code: Code, message: impl Into<String>) -> Finding {
-        Finding::new(code, message).group(&self.group.name)
+        Finding::new(code, message).group(&self.group.name).offset(self.group.log_offsets.1)
     }
 
     /// When a record of group or members was last written, in ms since 1970; -1 unknown.

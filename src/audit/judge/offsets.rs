@@ -88,7 +88,9 @@ fn expires(
 ) -> Option<(Trouble, i64, Rule)> {
     let expiry = expiries.expiry(offset)?;
     let (at, settings) = (expiry.at?, ground.settings);
-    let soon = settings.retention.map_or(DAY, |retention| (retention / 10).min(DAY));
+    // A commit that says its own end had so much time in all.
+    let own = offset.committed.as_ref().and_then(|it| Some(it.expire_timestamp?.saturating_sub(it.commit_timestamp)));
+    let soon = own.or(settings.retention).map_or(DAY, |time| (time / 10).min(DAY));
     let trouble = if at <= settings.now {
         Trouble::Expired(expiry.rule.code())
     } else if at.saturating_sub(settings.now) <= soon {

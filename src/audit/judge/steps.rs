@@ -5,50 +5,59 @@
 use super::members::shown;
 use super::{Ground, OneGroup};
 use crate::audit::watch::commits::Steps;
-use crate::audit::{Code, Fact, List, Severity};
+use crate::audit::{Code, Fact, Finding, List, Severity};
 use crate::words::{counted, span};
 
 /// Fewer repeated commits are not worth a word.
 const REPEATED: u64 = 100;
+/// What is read again after a rebalance or a crash is mostly less than this.
+const WIDE: u64 = 1_000_000;
+
+/// Whether the group had members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lively {
+    Members,
+    Empty,
+}
 
 pub(super) fn judge(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
     let Some(commits) = one.commits else { return };
-    rewinds(one, &commits.live_rewinds, Severity::Warning, list);
-    rewinds(one, &commits.rewinds, Severity::Info, list);
-    steps(one, Code::Jump, &commits.jumps, "ahead", list);
+    rewinds(one, &commits.live_rewinds, Lively::Members, list);
+    rewinds(one, &commits.rewinds, Lively::Empty, list);
+    list.extend(steps_of(one, Code::Jump, &commits.jumps, "ahead"));
     epochs(one, &commits.epochs_behind, ground, list);
     repeated(one, list);
 }
 
-fn rewinds(one: &OneGroup<'_>, steps: &Steps, severity: Severity, list: &mut List) {
-    let how = if severity == Severity::Warning { "back while the group had members" } else { "back" };
-    let before = Code::Rewind.severity();
-    steps_of(one, Code::Rewind, steps, how, severity.max(before), list);
+fn rewinds(one: &OneGroup<'_>, steps: &Steps, lively: Lively, list: &mut List) {
+    let widest = steps.worst.as_ref().map_or(0, |worst| worst.width());
+    let (how, severity) = match lively {
+        Lively::Members if widest >= WIDE => ("back while the group had members", Severity::Warning),
+        Lively::Members => ("back while the group had members", Code::Rewind.severity()),
+        Lively::Empty => ("back", Code::Rewind.severity()),
+    };
+    list.extend(
+        steps_of(one, Code::Rewind, steps, how).map(|it| it.severity(severity).fact("live", lively == Lively::Members)),
+    );
 }
 
-fn steps(one: &OneGroup<'_>, code: Code, steps: &Steps, how: &str, list: &mut List) {
-    steps_of(one, code, steps, how, code.severity(), list);
-}
-
-fn steps_of(one: &OneGroup<'_>, code: Code, steps: &Steps, how: &str, severity: Severity, list: &mut List) {
-    let Some(worst) = &steps.worst else { return };
-    let Some((topic, partition)) = worst.topic_partition() else { return };
+fn steps_of(one: &OneGroup<'_>, code: Code, steps: &Steps, how: &str) -> Option<Finding> {
+    let worst = steps.worst.as_ref()?;
+    let (topic, partition) = worst.topic_partition()?;
     let (from, to) = worst.offsets;
     let most = if steps.count > 1 { "; the widest: " } else { ": " };
     let message =
         format!("{} {how}{most}{}-{partition} from {from} to {to}", counted(steps.count, "commit"), shown(topic));
-    list.push(
+    Some(
         one.finding(code, message)
-            .severity(severity)
             .offset(worst.log_offset)
             .fact("commits", steps.count)
             .fact("topic", Fact::Name(topic.to_vec()))
             .fact("topicPartition", partition)
             .fact("from", from)
             .fact("to", to)
-            .fact("timestamp", worst.timestamp)
-            .fact("live", severity == Severity::Warning),
-    );
+            .fact("timestamp", worst.timestamp),
+    )
 }
 
 fn epochs(one: &OneGroup<'_>, steps: &Steps, ground: &Ground<'_>, list: &mut List) {
@@ -91,7 +100,6 @@ fn repeated(one: &OneGroup<'_>, list: &mut List) {
     );
     list.push(
         one.finding(Code::IdleCommits, message)
-            .offset(one.group.log_offsets.1)
             .fact("commits", commits.commits)
             .fact("unchanged", commits.unchanged)
             .fact("unchangedBytes", commits.unchanged_bytes)

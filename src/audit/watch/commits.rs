@@ -72,7 +72,8 @@ impl Step {
         Some((topic, i32::from_be_bytes(*partition)))
     }
 
-    fn width(&self) -> u64 {
+    /// How far it goes.
+    pub fn width(&self) -> u64 {
         self.offsets.0.abs_diff(self.offsets.1)
     }
 }

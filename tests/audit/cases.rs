@@ -484,3 +484,74 @@ pub fn fifty_thousand() -> Setup {
     let records: Vec<_> = names.map(|name| (T0, plain_commit(&name, "orders", 0, 1))).collect();
     Setup::records(records).now(T0 + 40 * DAY)
 }
+
+/// C01: 40 segments of 500 commits of one key, and a cleaner that never came.
+pub fn forty_segments() -> Setup {
+    let segment = |n: i64| {
+        let records = (n * 500..(n + 1) * 500).map(|at| commit(at, "g", "orders", 0, at));
+        vec![Bat::of(records.collect())]
+    };
+    let segments: Vec<_> = (0..40).map(segment).collect();
+    Setup::segments(&segments).now(T0 + 2 * HOUR).file("cleaner-offset-checkpoint", "0\n1\n__consumer_offsets 12 0\n")
+}
+
+/// C05: a transactional commit at offset 3, no marker, 10 000 plain commits behind it.
+pub fn pinned() -> Setup {
+    let plain = |from: i64, to: i64| Bat::of((from..to).map(|at| commit(at, "h", "orders", 0, at)).collect());
+    let open = Bat::transactional(1000, 3, vec![commit(3, "g", "orders", 0, 42)]);
+    Setup::segments(&[vec![plain(0, 3), open, plain(4, 5000)], vec![plain(5000, 10_004)]])
+}
+
+/// C07: one segment of 2 MB, nearly all superseded, and a cleaner that has nothing to do.
+pub fn active_only() -> Setup {
+    let metadata = "x".repeat(1000);
+    let one = |i: i64| commits("g", "orders", 0, Commit { metadata: &metadata, ..Commit::at(i) }, 3);
+    let setup = at_once((0..2000).map(one).collect()).now(T0 + 2 * HOUR);
+    setup.file("cleaner-offset-checkpoint", "0\n0\n")
+}
+
+/// C33: 500 generations in ten minutes, of 3 and 4 members by turns.
+pub fn storm() -> Setup {
+    let subscription = subscription();
+    let ids = ["m1", "m2", "m3", "m4"];
+    let one = |i: i64| {
+        let members: Vec<_> =
+            ids.iter().take(3 + (i % 2) as usize).map(|id| (*id, None, subscription.as_slice())).collect();
+        (T0 + i * 1200, generation("g", i as i32, &members))
+    };
+    Setup::records((0..500).map(one).collect())
+}
+
+/// Numbers at their ends, names of no sense, transactions that only end.
+pub fn hostile() -> Vec<Setup> {
+    let wild = |offset, time| Commit {
+        commit_timestamp: time,
+        expire_timestamp: time,
+        leader_epoch: i32::MIN,
+        ..Commit::at(offset)
+    };
+    let ends = [i64::MIN, -1, 0, i64::MAX];
+    let all = || {
+        ends.iter().flat_map(|offset| {
+            ends.iter().map(|time| (*time, commits("\u{0}'$(x)", "o\n", i32::MIN, wild(*offset, *time), 1)))
+        })
+    };
+    let epochs = |g: &str| [i32::MIN, -2, -1, i32::MAX].map(|epoch| (i64::MAX, c8(g, "m", epoch, &[], &[])));
+    let markers = vec![
+        Bat::marker(Ending::Commit, 0, i64::MAX, i64::MIN, i16::MIN),
+        Bat::transactional(5, 0, vec![Rec { timestamp: i64::MIN, ..commit(1, "g", "t", 0, 1) }]),
+        Bat::empty(2, 2, 5, 0),
+        Bat::marker(Ending::Abort, 3, i64::MIN, 6, 0),
+    ];
+    vec![
+        Setup::records(all().collect()),
+        Setup::records(all().collect()).now(i64::MAX),
+        Setup::records(all().collect()).now(0),
+        Setup::records(epochs("g").into_iter().chain(epochs("")).collect()),
+        Setup::batches(markers),
+        Setup::segments(&[vec![], vec![]]),
+        Setup::records(
+            (0..3).map(|i| (if i % 2 == 0 { i64::MAX } else { i64::MIN }, generation("g", i, &[]))).collect(),
+        ),
+    ]
+}

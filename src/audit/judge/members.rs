@@ -105,13 +105,14 @@ fn parts(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
         list.push(one.finding(Code::PartsWithoutGroup, message).fact("records", others));
     }
     let up_to_date = has_target_epoch && one.group.assignment_epoch >= one.group.group_epoch;
+    // A group of leftovers alone can be deleted.
+    let nobody = parts.values().all(|[own, ..]| !own);
     for (member, there) in parts {
         let Some((code, message)) = of_parts(there, [own, target, current], up_to_date) else { continue };
         let log_offset = one.group.members.iter().find(|it| it.id == member).map_or(-1, |it| it.log_offset);
         let finding = one.finding(code, format!("member {}: {message}", shown(member))).offset(log_offset);
         let finding = finding.fact("member", Fact::Name(member.to_vec()));
-        let dead = code == Code::OrphanMember
-            && one.group.members.iter().all(|it| it.state.is_none() && it.client_id.is_empty());
+        let dead = code == Code::OrphanMember && nobody;
         list.push(if dead {
             finding.fact("command", ground.settings.commands.delete(one.group.kind, &one.group.name))
         } else {
@@ -149,7 +150,7 @@ fn idle(one: &OneGroup<'_>, list: &mut List) {
     let (n, of) = (idle.len() as u64, one.group.members.len() as u64);
     let named: Vec<_> = idle.iter().take(NAMED).map(|member| shown(&member.id)).collect();
     let more = if idle.len() > NAMED { ", …" } else { "" };
-    let message = format!("{n} of {} have nothing to read: {}{more}", counted(of, "member"), named.join(", "));
+    let message = format!("nothing to read for {n} of {}: {}{more}", counted(of, "member"), named.join(", "));
     let finding = one.finding(Code::IdleMember, message).fact("idle", n).fact("memberCount", of);
     list.push(finding.fact("members", names(idle.into_iter())));
 }

@@ -65,19 +65,28 @@ pub(super) fn judge(one: &OneGroup<'_>, hosts: &mut Hosts, list: &mut List) {
     in_metadata(one, list);
 }
 
+/// Where secrets of one kind stand, of a topic.
+struct Places {
+    partitions: Vec<i32>,
+    /// Of the first one's record, in the log.
+    log_offset: i64,
+}
+
 /// Of a topic, once for each kind.
 fn in_metadata(one: &OneGroup<'_>, list: &mut List) {
-    let mut found: BTreeMap<(&[u8], &str), (Vec<i32>, i64)> = BTreeMap::new();
+    let mut found = BTreeMap::<(&[u8], &str), Places>::new();
     for offset in &one.group.offsets {
         let pending = offset.pending.iter().map(|pending| &pending.commit);
         for commit in offset.committed.iter().chain(pending) {
             if let Some(kind) = kind_of(&commit.metadata) {
-                let case = found.entry((&offset.topic, kind)).or_insert_with(|| (Vec::new(), commit.log_offset));
-                case.0.push(offset.partition);
+                let case = found
+                    .entry((&offset.topic, kind))
+                    .or_insert_with(|| Places { partitions: Vec::new(), log_offset: commit.log_offset });
+                case.partitions.push(offset.partition);
             }
         }
     }
-    for ((topic, kind), (partitions, log_offset)) in found {
+    for ((topic, kind), Places { partitions, log_offset }) in found {
         let n = counted(partitions.len() as u64, "commit");
         let message = format!("the metadata of {n} of {} holds what looks like a {kind}", shown(topic));
         let finding = one.finding(Code::Secret, message).offset(log_offset).fact("kind", kind);

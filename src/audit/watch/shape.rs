@@ -8,6 +8,9 @@ use crate::log::{Header, Segment};
 use crate::schema::RecordType;
 use std::collections::BTreeMap;
 
+/// So many versions are told apart: there are a few for each type, unless the log is not sound.
+const MOST_VERSIONS: usize = 1000;
+
 /// Where a record lies.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'s> {
@@ -169,7 +172,12 @@ impl Shape {
             return;
         };
         let version = value.first_chunk().map_or(-1, |two| i16::from_be_bytes(*two));
-        *self.versions.entry((record_type, version)).or_default() += 1;
+        let room = self.versions.len() < MOST_VERSIONS;
+        match self.versions.get_mut(&(record_type, version)) {
+            Some(count) => *count += 1,
+            None if room => drop(self.versions.insert((record_type, version), 1)),
+            None => {}
+        }
         if let Some(whose) = preview(record_type, value) {
             let found = self.previews.entry((record_type, whose));
             found.and_modify(|found| found.count += 1).or_insert_with(|| Found::first(place));

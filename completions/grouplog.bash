@@ -16,6 +16,9 @@ _grouplog() {
             ",$1")
                 cmd="grouplog"
                 ;;
+            grouplog,compact)
+                cmd="grouplog__subcmd__compact"
+                ;;
             grouplog,describe)
                 cmd="grouplog__subcmd__describe"
                 ;;
@@ -43,6 +46,9 @@ _grouplog() {
             grouplog,partition-of)
                 cmd="grouplog__subcmd__partition__subcmd__of"
                 ;;
+            grouplog,rewrite)
+                cmd="grouplog__subcmd__rewrite"
+                ;;
             grouplog,salvage)
                 cmd="grouplog__subcmd__salvage"
                 ;;
@@ -51,6 +57,9 @@ _grouplog() {
                 ;;
             grouplog,verify)
                 cmd="grouplog__subcmd__verify"
+                ;;
+            grouplog__subcmd__help,compact)
+                cmd="grouplog__subcmd__help__subcmd__compact"
                 ;;
             grouplog__subcmd__help,describe)
                 cmd="grouplog__subcmd__help__subcmd__describe"
@@ -79,6 +88,9 @@ _grouplog() {
             grouplog__subcmd__help,partition-of)
                 cmd="grouplog__subcmd__help__subcmd__partition__subcmd__of"
                 ;;
+            grouplog__subcmd__help,rewrite)
+                cmd="grouplog__subcmd__help__subcmd__rewrite"
+                ;;
             grouplog__subcmd__help,salvage)
                 cmd="grouplog__subcmd__help__subcmd__salvage"
                 ;;
@@ -95,12 +107,58 @@ _grouplog() {
 
     case "${cmd}" in
         grouplog)
-            opts="-q -v -h -V --color --no-progress --quiet --verbose --help --version info dump groups describe history diff salvage verify partition-of schema generate help"
+            opts="-q -v -h -V --color --no-progress --quiet --verbose --help --version info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        grouplog__subcmd__compact)
+            opts="-q -v -h --partition --include-stray --max-inflated --out --dry-run --include-active --force-past-open-transactions --delete-retention --now --segment-bytes --skip-damage --format --color --no-progress --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --partition)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-inflated)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --delete-retention)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --now)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --segment-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -427,8 +485,22 @@ _grouplog() {
             return 0
             ;;
         grouplog__subcmd__help)
-            opts="info dump groups describe history diff salvage verify partition-of schema generate help"
+            opts="info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        grouplog__subcmd__help__subcmd__compact)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -553,6 +625,20 @@ _grouplog() {
             return 0
             ;;
         grouplog__subcmd__help__subcmd__partition__subcmd__of)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        grouplog__subcmd__help__subcmd__rewrite)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -737,6 +823,112 @@ _grouplog() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "table json jsonl csv" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        grouplog__subcmd__rewrite)
+            opts="-q -v -h --partition --include-stray --max-inflated --out --dry-run --log --drop-group --keep-group --drop-topic --drop-type --drop-expired --retention --drop-unloadable --rename-group --rename-topic --set-offset --offsets-from --partitions --target --codec --upgrade --renumber --topic-id --segment-bytes --redact --seed --skip-damage --ignore-log-start --now --format --color --no-progress --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --partition)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-inflated)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drop-group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep-group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drop-topic)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drop-type)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --retention)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drop-unloadable)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rename-group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rename-topic)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set-offset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --offsets-from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --partitions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --codec)
+                    COMPREPLY=($(compgen -W "none gzip snappy lz4 zstd" -- "${cur}"))
+                    return 0
+                    ;;
+                --topic-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --segment-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --now)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
                     return 0
                     ;;
                 --color)

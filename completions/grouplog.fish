@@ -39,6 +39,8 @@ complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "describe" -d 'A g
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "salvage" -d 'A loadable copy of a damaged log with every record that can be read, and exactly what was lost'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "compact" -d 'What the broker\'s own cleaner would leave, in a new folder: the last record of every key'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "rewrite" -d 'An edited copy: groups dropped or renamed, offsets set, another partition count, codec, release or topic id'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "verify" -d 'Is every byte sound? Which damage is there, and whose offsets does it touch?'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "schema" -d 'Record types, their versions and fields'
@@ -232,6 +234,70 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l no-progres
 complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -s q -l quiet -d 'Say nothing on stderr but errors'
 complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
 complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l out -d 'The new log dir, which must not exist' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l delete-retention -d 'How long tombstones and end markers stay behind the cleaning that meets them first (delete.retention.ms): 1d, 12h' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l segment-bytes -d 'Let segments grow to this many bytes (segment.bytes; suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l format -d 'How to print the report' -r -f -a "table\t'Text for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l dry-run -d 'Say what would stay and go, and write nothing'
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l include-active -d 'Compact the last segment too, which a broker would go on writing: for a broker that is stopped'
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l force-past-open-transactions -d 'Compact what lies behind an open transaction too; its own records stay'
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l skip-damage -d 'Leave damaged stretches out, and list them'
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand compact" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l out -d 'The new log dir, which must not exist' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l log -d 'List every edit in FILE, which must not exist: one JSON object a line' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-group -d 'Drop a group, all of its records; with * ? [ ] { } a glob (repeatable)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l keep-group -d 'Drop every group but this; with * ? [ ] { } a glob (repeatable)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-topic -d 'Drop commits of a topic (repeatable)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-type -d 'Drop records of a type: a number or a name from \'grouplog schema\' (repeatable)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l retention -d 'How long the broker keeps offsets (offsets.retention.minutes), for --drop-expired' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-unloadable -d 'Drop the records at which a group coordinator of this release would give up on the partition' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l rename-group -d 'Rename a group (repeatable); \\xNN stands for a byte, also of an equals sign in a name (\\x3d)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l rename-topic -d 'Rename a topic in commits, subscriptions and assignments (repeatable)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l set-offset -d 'Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l offsets-from -d 'Set the offsets that a file lists: lines group,topic,partition,offset (as kafka-consumer-groups exports them), or JSON objects of the four' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l partitions -d 'Spread the groups over N partitions, each to the one that it hashes to; logs are merged by time, and offsets count from 0' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l target -d 'Make it loadable by a release: values are converted to what it reads, and what it refuses all the same is dropped' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l codec -d 'Compress batches with another codec' -r -f -a "none\t''
+gzip\t''
+snappy\t''
+lz4\t''
+zstd\t''"
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l topic-id -d 'The topic\'s id in the new cluster, as \'kafka-topics --describe\' shows it: written to partition.metadata' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l segment-bytes -d 'Begin a new segment before one grows beyond so many bytes (suffixes K, M, G); else segments begin where they did' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l seed -d 'The same text gives the same names again; without it, nobody can tell them, nor make them again' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l format -d 'How to print the report' -r -f -a "table\t'Text for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l dry-run -d 'Say what would be done, and write nothing'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-expired -d 'Drop offsets that have expired under --retention, and empty groups with the last of theirs'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l upgrade -d 'Turn messages of magic 0 and 1 (before 0.11) into batches of magic 2'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l renumber -d 'Number offsets from 0, without gaps'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l redact -d 'Replace the names of groups, topics, members, clients and hosts, and commits\' metadata, consistently and with their lengths kept, so that the log can be shown to others (but not what --log lists: it has the old names too)'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l skip-damage -d 'Leave out what is damaged, and list it, where otherwise the log would be refused'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l ignore-log-start -d 'Keep records before the log start that the log dir\'s log-start-offset-checkpoint names'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l broker -d 'Would the group coordinator of this release load it? X.Y, X.Y.Z, 3.9-new (3.9\'s new coordinator), or all; repeatable' -r
@@ -282,15 +348,17 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -l no-progre
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s q -l quiet -d 'Say nothing on stderr but errors'
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "dump" -d 'Print every record, decoded'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "salvage" -d 'A loadable copy of a damaged log with every record that can be read, and exactly what was lost'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "verify" -d 'Is every byte sound? Which damage is there, and whose offsets does it touch?'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "schema" -d 'Record types, their versions and fields'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "generate" -d 'Write the man pages or shell completions'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage verify partition-of schema generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "dump" -d 'Print every record, decoded'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "salvage" -d 'A loadable copy of a damaged log with every record that can be read, and exactly what was lost'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "compact" -d 'What the broker\'s own cleaner would leave, in a new folder: the last record of every key'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "rewrite" -d 'An edited copy: groups dropped or renamed, offsets set, another partition count, codec, release or topic id'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "verify" -d 'Is every byte sound? Which damage is there, and whose offsets does it touch?'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "schema" -d 'Record types, their versions and fields'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "generate" -d 'Write the man pages or shell completions'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -2,7 +2,7 @@
 
 use grouplog::json::{Json, Style};
 use grouplog::schema::sample::Sampler;
-use grouplog::schema::{Key, RecordType, VersionedValue};
+use grouplog::schema::{Key, RecordType, Value, VersionedValue};
 
 const ROUNDS: u64 = 200;
 
@@ -174,5 +174,21 @@ fn lines(text: &mut String, indent: usize, fields: &[grouplog::schema::doc::Fiel
         let (name, kind, versions) = (field.name, field.kind.notation(), field.versions());
         *text += &format!("{:indent$}{name}: {kind} [{versions}]{nullable}{tag}{default}\n", "");
         lines(text, indent + 2, &field.kind.fields);
+    }
+}
+
+/// Brokers write null outright, since what is missing is a struct of defaults to them: a classic member (asked of 4.0.0 and
+/// 4.4.0, which called consumers classic whose null was left out).
+#[test]
+fn a_missing_tagged_struct_is_not_null() {
+    let before = b"\x00\x00\x00\x00\x02c\x02h\x01\x00\x00\x00\x00\x07\x00";
+    for (tags, expected) in [(&b"\x00"[..], Some(0)), (b"\x01\x00\x01\x00", None)] {
+        let bytes = [&before[..], tags].concat();
+        let value = RecordType::ConsumerGroupMemberMetadata.decode_value(&bytes).unwrap();
+        let Value::ConsumerGroupMemberMetadata(data) = &value.data else { panic!("{value:?}") };
+        assert_eq!(data.classic_member_metadata.as_ref().map(|it| it.session_timeout_ms), expected);
+        let mut again = Vec::new();
+        value.encode(&mut again);
+        assert_eq!(again, bytes);
     }
 }

@@ -43,6 +43,8 @@ pub fn main() -> ExitCode {
         Command::History(args) => cmd::history::run(args, &mut context),
         Command::Diff(args) => cmd::diff::run(args, &mut context),
         Command::Salvage(args) => cmd::salvage::run(args, &mut context),
+        Command::Compact(args) => cmd::compact::run(args, &mut context),
+        Command::Rewrite(args) => cmd::rewrite::run(args, &mut context),
         Command::Verify(args) => cmd::verify::run(args, &mut context),
         Command::Audit(args) => cmd::audit::run(args, &mut context),
         Command::Explain(args) => cmd::explain::run(args, &mut context),

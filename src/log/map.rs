@@ -124,6 +124,19 @@ pub fn prefetch(bytes: &[u8], at: usize) {
     let _ = (bytes, at);
 }
 
+/// As [`prefetch`], for the item at `at`.
+#[inline(always)]
+pub fn prefetch_item<T>(items: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if at < items.len() {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address lies inside the slice; a prefetch never faults in any case.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, at);
+}
+
 #[cfg(not(unix))]
 mod guard {
     pub const AHEAD: &[i32] = &[];

@@ -47,8 +47,8 @@ pub use scan::{Hole, Span, Spans};
 pub use segment::Segment;
 
 #[cfg(test)]
-mod tests {
-    //! The golden vectors that the unit tests of this folder share.
+pub(crate) mod tests {
+    //! The golden vectors that unit tests share.
 
     use crate::bytes::put_varlong;
 

@@ -66,8 +66,8 @@ pub(super) fn quick(rest: &[u8]) -> Option<(PlainRecord<'_>, &[u8])> {
     let taken = taken + more;
     let (key_length, more, _) = varint(head)?;
     let taken = taken + more;
-    // An odd length is below zero.
-    if taken > size_of::<u64>() || (length | key_length) & 1 != 0 {
+    // What is odd is below zero: no length is, and the deltas seldom are.
+    if taken > size_of::<u64>() || (length | timestamp_delta | offset_delta | key_length) & 1 != 0 {
         return None;
     }
     let (key, tail) = record.get(taken..)?.split_at_checked((key_length >> 1) as usize)?;
@@ -77,9 +77,8 @@ pub(super) fn quick(rest: &[u8]) -> Option<(PlainRecord<'_>, &[u8])> {
         [a, b, ref value @ .., 0] if a >= 0x80 && b < 0x80 && two(a, b) == 2 * value.len() => Some(value),
         _ => return None,
     };
-    let [timestamp_delta, offset_delta] = [timestamp_delta, offset_delta].map(signed);
-    let record = PlainRecord { attributes, timestamp_delta, offset_delta: offset_delta as i32, key: Some(key), value };
-    Some((record, next))
+    let (timestamp_delta, offset_delta) = ((timestamp_delta >> 1) as i64, (offset_delta >> 1) as i32);
+    Some((PlainRecord { attributes, timestamp_delta, offset_delta, key: Some(key), value }, next))
 }
 
 /// The bits of a varint of one or two bytes, how many these are, and what is left of the register it stands in.
@@ -92,11 +91,6 @@ fn varint(head: u64) -> Option<(u64, usize, u64)> {
     } else {
         None
     }
-}
-
-#[inline(always)]
-fn signed(bits: u64) -> i64 {
-    (bits >> 1) as i64 ^ -((bits & 1) as i64)
 }
 
 /// The bits of a varint of two bytes.

@@ -10,9 +10,9 @@ use crate::log::{Batch, Inflater, Segment, Span};
 use std::io;
 
 /// Segments grow to so many bytes: `segment.bytes` of most topics.
-const SEGMENT_BYTES: u64 = 1 << 30;
+pub const SEGMENT_BYTES: u64 = 1 << 30;
 /// Offsets in a segment are counted from its first with 31 bits.
-const MOST_OFFSETS: i64 = i32::MAX as i64;
+pub const MOST_OFFSETS: i64 = i32::MAX as i64;
 
 /// A partition to write.
 #[derive(Debug, Clone, Default)]
@@ -56,40 +56,52 @@ pub fn write(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<Done> {
-    let mut writer = Writer {
-        to: &to,
-        segment: None,
-        rolls: &plan.rolls,
-        epochs: Epochs::new(plan.leader_epochs.clone()),
-        inflater: Inflater::with_limit(max_inflated),
-        done: Done::default(),
-        last: -1,
-    };
+    let mut writing = Writing::begin(&to, plan.leader_epochs.clone(), max_inflated);
+    let mut rolls = Rolls(&plan.rolls);
     let mut reader = Reader::new(max_inflated);
     for piece in &plan.pieces {
         let epoch = (piece.epoch >= 0).then_some(piece.epoch);
-        let mut read = piece.from;
         reader.piece(sources, piece, |batch| {
             interrupt.check()?;
             progress(batch.len());
-            read += batch.len();
-            writer.batch(batch, epoch)
+            if let Some(base) = rolls.before(writing.first_offset(batch)) {
+                writing.roll(base, SEGMENT_BYTES)?;
+            }
+            writing.batch(batch, epoch)
         })?;
     }
-    let mut done = writer.finish(plan.end)?;
+    let mut done = writing.finish(plan.end)?;
     if let Some(metadata) = &plan.metadata {
         to.file("partition.metadata", metadata)?;
     }
     done.records = plan.pieces.iter().map(|piece| piece.records).sum();
     to.finish()?;
-    read_back(plan, &done, max_inflated, interrupt)?;
+    let batches = plan.pieces.iter().map(|piece| piece.batches).sum();
+    ReadBack { batches, records: done.records, max_inflated }.check(&done, interrupt, &mut |_, _, _| {})?;
     Ok(done)
 }
 
-struct Writer<'w> {
+/// Offsets at which a segment begins, those to come.
+#[derive(Debug)]
+pub struct Rolls<'r>(pub &'r [i64]);
+
+impl Rolls<'_> {
+    /// The offset that a new segment is named after before a batch: the last of those that lie at or below it.
+    pub fn before(&mut self, first: i64) -> Option<i64> {
+        let passed = self.0.partition_point(|roll| *roll <= first);
+        let (before, behind) = self.0.split_at_checked(passed)?;
+        self.0 = behind;
+        before.last().copied()
+    }
+}
+
+/// A partition's log on its way to disk, batch by batch.
+#[derive(Debug)]
+pub struct Writing<'w> {
     to: &'w PartitionOut,
     segment: Option<SegmentOut>,
-    rolls: &'w [i64],
+    /// The segment may grow to so many bytes.
+    limit: u64,
     epochs: Epochs,
     inflater: Inflater,
     done: Done,
@@ -97,39 +109,60 @@ struct Writer<'w> {
     last: i64,
 }
 
-impl Writer<'_> {
-    fn batch(&mut self, batch: &Batch<'_>, epoch: Option<i32>) -> io::Result<()> {
-        let header = batch.header();
-        let first = batch.first_offset(&mut self.inflater).unwrap_or(header.base_offset);
-        self.epochs.batch(first, epoch);
-        let roll = self.roll_before(first);
-        if let Some(base) = roll.or_else(|| self.is_full(batch).then_some(first)) {
-            self.close()?;
-            self.segment = Some(self.to.segment(base)?);
+impl<'w> Writing<'w> {
+    /// Nothing yet. Takes the old `leader-epoch-checkpoint`, if there is one.
+    pub fn begin(to: &'w PartitionOut, leader_epochs: Option<Vec<u8>>, max_inflated: usize) -> Self {
+        Writing {
+            to,
+            segment: None,
+            limit: SEGMENT_BYTES,
+            epochs: Epochs::new(leader_epochs),
+            inflater: Inflater::with_limit(max_inflated),
+            done: Done::default(),
+            last: -1,
         }
-        if self.segment.is_none() {
-            self.segment = Some(self.to.segment(first)?);
+    }
+
+    /// The first offset of a batch, also of a wrapper.
+    pub fn first_offset(&mut self, batch: &Batch<'_>) -> i64 {
+        batch.first_offset(&mut self.inflater).unwrap_or(batch.header().base_offset)
+    }
+
+    /// Begins a segment, which may grow to `limit` bytes; the one before it ends, even if it is empty. It is named after
+    /// the offset given, or after the one behind all that was written: a batch may span the offset at which a segment was
+    /// to begin, and a broker looks for an offset in the last segment that does not begin above it.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn roll(&mut self, base_offset: i64, limit: u64) -> io::Result<()> {
+        self.close()?;
+        self.segment = Some(self.to.segment(base_offset.max(self.last.saturating_add(1)))?);
+        self.limit = limit;
+        Ok(())
+    }
+
+    /// Appends a batch; its leader epoch is None where it is not to be believed.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn batch(&mut self, batch: &Batch<'_>, epoch: Option<i32>) -> io::Result<()> {
+        let first = self.first_offset(batch);
+        self.epochs.batch(first, epoch);
+        if self.segment.is_none() || self.is_full(batch) {
+            self.roll(first, self.limit)?;
         }
         if let Some(segment) = &mut self.segment {
             segment.append(batch.bytes())?;
         }
         self.done.batches += 1;
-        self.last = header.last_offset;
+        self.last = batch.header().last_offset;
         Ok(())
-    }
-
-    /// The offset that a new segment is named after before a batch: the last of those that lie at or below it.
-    fn roll_before(&mut self, first: i64) -> Option<i64> {
-        let passed = self.rolls.partition_point(|roll| *roll <= first);
-        let (before, behind) = self.rolls.split_at_checked(passed)?;
-        self.rolls = behind;
-        before.last().copied()
     }
 
     fn is_full(&self, batch: &Batch<'_>) -> bool {
         let Some(segment) = &self.segment else { return false };
         let spans = batch.header().last_offset.saturating_sub(segment.base_offset());
-        !segment.is_empty() && segment.len() + batch.len() > SEGMENT_BYTES || spans > MOST_OFFSETS
+        !segment.is_empty() && segment.len().saturating_add(batch.len()) > self.limit || spans > MOST_OFFSETS
     }
 
     fn close(&mut self) -> io::Result<()> {
@@ -141,11 +174,16 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn finish(mut self, end: i64) -> io::Result<Done> {
+    /// Ends the log, at an offset that a last, empty segment says if the batches do not.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn finish(mut self, end: i64) -> io::Result<Done> {
+        let open = self.segment.as_ref().map_or(-1, SegmentOut::base_offset);
         self.close()?;
         // Also for a log without batches: a broker takes it as empty, from here on.
-        if end > self.last.saturating_add(1) || self.done.segments.is_empty() {
-            self.segment = Some(self.to.segment(end.max(0))?);
+        if end > self.last.saturating_add(1).max(open) || self.done.segments.is_empty() {
+            self.roll(end.max(0), SEGMENT_BYTES)?;
             self.close()?;
         }
         let (bytes, kept) = self.epochs.file(end.max(self.last.saturating_add(1)));
@@ -155,38 +193,60 @@ impl Writer<'_> {
     }
 }
 
-/// Reads everything again: every byte must belong to a sound batch, offsets must ascend, and there must be as many
-/// batches, records and bytes as were planned.
-fn read_back(plan: &PartitionPlan, done: &Done, max_inflated: usize, interrupt: &Interrupt) -> io::Result<()> {
-    let mut inflater = Inflater::with_limit(max_inflated);
-    let (mut batches, mut records, mut last) = (0, 0, -1);
-    for written in &done.segments {
-        let wrong = |why: &str| at_path(&written.path, io::Error::other(format!("read back: {why}; nothing was kept")));
-        let segment = Segment::open(&written.path)?;
-        if segment.len() != written.len || sum(&segment) != written.sum {
-            return Err(wrong("the bytes are not those that were written"));
-        }
-        for span in segment.spans() {
-            interrupt.check()?;
-            let Span::Batch(batch) = span else { return Err(wrong("bytes that are no batch")) };
-            batch.check_crc().map_err(|fault| wrong(&fault.to_string()))?;
-            let first = batch.first_offset(&mut inflater).unwrap_or(batch.header().base_offset);
-            if first <= last {
-                return Err(wrong(&format!("offset {first} stands behind {last}")));
+/// Is shown every record that is read back: its batch, its offset, its key.
+pub type EachRecord<'e> = dyn FnMut(&Batch<'_>, i64, Option<&[u8]>) + 'e;
+
+/// What must be found when everything is read again.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadBack {
+    /// So many batches.
+    pub batches: u64,
+    /// So many records.
+    pub records: u64,
+    /// Inflated batches are limited to this many bytes.
+    pub max_inflated: usize,
+}
+
+impl ReadBack {
+    /// Reads everything again: every byte must belong to a sound batch, offsets must ascend, and there must be as many
+    /// batches, records and bytes as were planned. Every record is shown to `each`, by its batch, offset and key.
+    ///
+    /// # Errors
+    /// If that is not so, a file cannot be read, or the work is interrupted.
+    pub fn check(&self, done: &Done, interrupt: &Interrupt, each: &mut EachRecord<'_>) -> io::Result<()> {
+        let mut inflater = Inflater::with_limit(self.max_inflated);
+        let (mut batches, mut records, mut last) = (0, 0, -1);
+        for written in &done.segments {
+            let wrong =
+                |why: &str| at_path(&written.path, io::Error::other(format!("read back: {why}; nothing was kept")));
+            let segment = Segment::open(&written.path)?;
+            if segment.len() != written.len || sum(&segment) != written.sum {
+                return Err(wrong("the bytes are not those that were written"));
             }
-            last = batch.header().last_offset;
-            batches += 1;
-            records += batch.records(&mut inflater).by_ref().filter(Result::is_ok).count() as u64;
+            for span in segment.spans() {
+                interrupt.check()?;
+                let Span::Batch(batch) = span else { return Err(wrong("bytes that are no batch")) };
+                batch.check_crc().map_err(|fault| wrong(&fault.to_string()))?;
+                let first = batch.first_offset(&mut inflater).unwrap_or(batch.header().base_offset);
+                if first <= last {
+                    return Err(wrong(&format!("offset {first} stands behind {last}")));
+                }
+                last = batch.header().last_offset;
+                batches += 1;
+                for record in batch.records(&mut inflater).by_ref().flatten() {
+                    records += 1;
+                    each(&batch, record.offset, record.key);
+                }
+            }
         }
+        if batches != self.batches || records != self.records {
+            return Err(io::Error::other(format!(
+                "read back: {batches} batches and {records} records, planned were {} and {}; nothing was kept",
+                self.batches, self.records
+            )));
+        }
+        Ok(())
     }
-    let planned: u64 = plan.pieces.iter().map(|piece| piece.batches).sum();
-    if batches != planned || records != done.records {
-        return Err(io::Error::other(format!(
-            "read back: {batches} batches and {records} records, planned were {planned} and {}; nothing was kept",
-            done.records
-        )));
-    }
-    Ok(())
 }
 
 /// CRC-32C of a whole file, whose pages need not stay in memory.

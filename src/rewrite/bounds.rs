@@ -11,11 +11,15 @@ const EPOCH_CODE: &str = "leader-epoch-order";
 /// At the end of a log, where nothing stands behind it, a damaged batch is believed to span no more offsets than this.
 const MOST_AT_END: i64 = 1 << 20;
 
+/// A batch that has none: all of magic 0 and 1, which a broker may write behind others when its message format is set
+/// back, or a log that was merged may hold between them.
+const NO_EPOCH: i32 = -1;
+
 /// A leader epoch that only one batch has, above or below those around it, is damaged: no CRC covers it. It becomes that
 /// of the batch before it.
 pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>) {
-    let places: Vec<usize> =
-        (0..entries.len()).filter(|place| matches!(entries.get(*place), Some(Entry::Part(_)))).collect();
+    let has_epoch = |entry: &Entry| matches!(entry, Entry::Part(part) if part.piece.epoch != NO_EPOCH);
+    let places: Vec<usize> = (0..entries.len()).filter(|place| entries.get(*place).is_some_and(has_epoch)).collect();
     let epoch_at = |entries: &[Entry], place: Option<&usize>| match entries.get(*place?)? {
         Entry::Part(part) => Some(part.piece.epoch),
         Entry::Gap(_) => None,

@@ -1,11 +1,13 @@
 //! From an old log to a new one: a plan of what stays, and the one way to carry it out.
 //!
 //! [`plan`] is what a new log is made of: pieces of old files, copied byte for byte unless they say otherwise. Policies
-//! make plans ([`salvage`]); [`apply`] writes one through [`out`], reads it back and compares. Must not know: how
-//! anything is printed.
+//! make plans ([`salvage`]), or hand a new log on batch by batch ([`compact`]); [`edit`] changes what a plan's batches hold
+//! on their way; [`apply`] writes it through [`out`], reads it back and compares. Must not know: how anything is printed.
 
 pub mod apply;
 mod bounds;
+pub mod compact;
+pub mod edit;
 pub mod epochs;
 pub mod guard;
 pub mod hanging;
@@ -15,6 +17,7 @@ pub mod look;
 mod missing;
 pub mod order;
 pub mod out;
+pub mod out_file;
 pub mod plan;
 pub mod report;
 pub mod salvage;

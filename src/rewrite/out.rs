@@ -1,4 +1,4 @@
-//! The one place that creates files: a new log dir, under another name until it is whole.
+//! The one place that creates files (with [`super::out_file`]): a new log dir, under another name until it is whole.
 //!
 //! Nothing is ever written over: the folder must not exist, and is made beside itself as `NAME.grouplog-partial-PID`,
 //! flushed to disk file by file and folder by folder, and renamed at the very end. If that does not come, for whatever
@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 const PARTIAL: &str = ".grouplog-partial-";
 /// Pieces of this many bytes go to a file.
 const ROOM: usize = 1 << 20;
+/// Partitions that are written at the same time share as many.
+const SHARED: usize = 32 << 20;
+/// But each has as many at least.
+const SMALLEST_ROOM: usize = 16 << 10;
 
 /// A log dir in the making.
 #[derive(Debug)]
@@ -81,7 +85,16 @@ impl OutDir {
     pub fn partition(&self, number: i32) -> io::Result<PartitionOut> {
         let path = self.temporary.join(format!("{OFFSETS_TOPIC}-{number}"));
         std::fs::create_dir(&path).map_err(|error| explained(&path, error))?;
-        Ok(PartitionOut { path })
+        Ok(PartitionOut { path, room: ROOM })
+    }
+
+    /// As [`OutDir::partition`], one of several that are written at the same time: they share the room.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn one_of(&self, many: usize, number: i32) -> io::Result<PartitionOut> {
+        let room = (SHARED / many.max(1)).clamp(SMALLEST_ROOM, ROOM);
+        self.partition(number).map(|it| PartitionOut { room, ..it })
     }
 
     /// Writes a file in it.
@@ -126,6 +139,8 @@ impl Drop for OutDir {
 #[derive(Debug)]
 pub struct PartitionOut {
     path: PathBuf,
+    /// Pieces of so many bytes go to a file.
+    room: usize,
 }
 
 impl PartitionOut {
@@ -157,7 +172,7 @@ impl PartitionOut {
     pub fn segment(&self, base_offset: i64) -> io::Result<SegmentOut> {
         let path = self.path.join(format!("{base_offset:020}.log"));
         let file = File::create_new(&path).map_err(|error| explained(&path, error))?;
-        Ok(SegmentOut { to: BufWriter::with_capacity(ROOM, file), path, base_offset, len: 0, sum: 0 })
+        Ok(SegmentOut { to: BufWriter::with_capacity(self.room, file), path, base_offset, len: 0, sum: 0 })
     }
 
     /// Flushes the folder to disk.
@@ -258,7 +273,7 @@ impl SegmentOut {
     }
 }
 
-fn around(path: &Path) -> &Path {
+pub(super) fn around(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -279,7 +294,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Never over anything, not even an empty folder, which a plain rename would replace.
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -297,13 +312,13 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to).map_err(|error| explained(to, error))
 }
 
-fn exists(path: &Path) -> io::Error {
+pub(super) fn exists(path: &Path) -> io::Error {
     let why = "exists; nothing is written over, so pass --out with a name that is not taken";
     io::Error::new(io::ErrorKind::AlreadyExists, format!("{}: {why}", path.display()))
 }
 
 /// An error with its path, and what to do about it.
-fn explained(path: &Path, error: io::Error) -> io::Error {
+pub(super) fn explained(path: &Path, error: io::Error) -> io::Error {
     use io::ErrorKind::{FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let advice = match error.kind() {
         StorageFull => "; free some space, or pass --out on another disk",

@@ -266,7 +266,11 @@ impl Reader {
         each(&Batch::new(edited, piece.from).ok_or_else(changed)?)
     }
 
-    fn edited(&mut self, old: &[u8], piece: &Piece) -> io::Result<&[u8]> {
+    /// The one batch of a piece that is not copied as it is, from its old bytes.
+    ///
+    /// # Errors
+    /// If they are not what they were when the plan was made.
+    pub(super) fn edited(&mut self, old: &[u8], piece: &Piece) -> io::Result<&[u8]> {
         self.patched.clear();
         self.patched.extend_from_slice(old);
         for (at, byte) in &piece.edit.patch {

@@ -84,7 +84,7 @@ macro_rules! structure {
                             $crate::schema::define::default_of!($type $(, $default)?)
                         }
                     } else {
-                        $crate::schema::define::default_of!($type $(, $default)?)
+                        $crate::schema::define::tag_default_of!($type $(, $default)?)
                     });
                 )*
                 let unknown_tags = if layout.flexible {
@@ -112,7 +112,7 @@ macro_rules! structure {
                 if layout.flexible {
                     let mut known = Vec::new();
                     $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
-                        let default = $crate::schema::define::default_of!($type $(, $default)?);
+                        let default = $crate::schema::define::tag_default_of!($type $(, $default)?);
                         if $crate::schema::define::in_versions!(layout.version, $($versions)+) && self.$field != default {
                             let mut bytes = Vec::new();
                             self.$field.encode_tagged(&mut bytes, layout);
@@ -127,7 +127,7 @@ macro_rules! structure {
                 let mut first = true;
                 $(
                     let shown = $crate::schema::define::if_untagged!([$($tag)?] { true } else {
-                        !self.$field.hidden_when_tagged(&$crate::schema::define::default_of!($type $(, $default)?))
+                        !self.$field.hidden_when_tagged(&$crate::schema::define::tag_default_of!($type $(, $default)?))
                     });
                     if shown && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
                         $crate::schema::define::json_field_name!(json, first, $field);
@@ -139,7 +139,9 @@ macro_rules! structure {
                 json.raw("}");
             }
 
-            #[inline(always)]
+            // Wherever it is asked for in what is released: elsewhere that would only take the compiler's time.
+            #[cfg_attr(debug_assertions, inline)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn skip(bytes: &'a [u8], at: usize, layout: $crate::schema::wire::Layout) -> Option<usize> {
                 $( let at = $crate::schema::define::if_untagged!([$($tag)?] {
                     if $crate::schema::define::in_versions!(layout.version, $($versions)+) {
@@ -181,7 +183,7 @@ macro_rules! structure {
                 } else {}); )*
                 if layout.flexible {
                     $( $crate::schema::define::if_untagged_let!([$($tag)?] $field =
-                        $crate::schema::define::default_of!($type $(, $default)?)); )*
+                        $crate::schema::define::tag_default_of!($type $(, $default)?)); )*
                     let unknown_tags = $crate::schema::wire::decode_tags(cursor, layout, |tag, inside| {
                         $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
                             if [$(tag == $tag,)?] == [true] && $crate::schema::define::in_versions!(layout.version, $($versions)+) {
@@ -192,7 +194,7 @@ macro_rules! structure {
                         Ok(false)
                     })?;
                     $( $crate::schema::define::if_untagged!([$($tag)?] {} else {
-                        let default = $crate::schema::define::default_of!($type $(, $default)?);
+                        let default = $crate::schema::define::tag_default_of!($type $(, $default)?);
                         let shown = $crate::schema::define::in_versions!(layout.version, $($versions)+);
                         if shown && !$crate::schema::wire::Field::hidden_when_tagged(&$field, &default) {
                             $crate::schema::define::json_field_name!(json, first, $field);
@@ -283,9 +285,13 @@ macro_rules! structure {
                     None => out.push(0),
                 }
             }
-            // Kafka's JSON writes a null struct even where it is a tagged field at its default.
-            fn nullable_hidden_when_tagged(_: &Option<Self>) -> bool {
-                false
+            // Where a tagged struct is missing, a broker takes it for one of defaults, not for null: seen with 4.0 and 4.4,
+            // which take a member of a consumer group without ClassicMemberMetadata for a classic one.
+            fn tag_default() -> Option<Self> {
+                Some($crate::schema::wire::Field::absent())
+            }
+            fn nullable_hidden_when_tagged(value: &Option<Self>) -> bool {
+                *value == <Self as $crate::schema::wire::Nullable>::tag_default()
             }
         }
     };
@@ -309,6 +315,16 @@ macro_rules! if_untagged_let {
 macro_rules! default_of {
     ($type:ty) => {
         <$type as $crate::schema::wire::Field>::absent()
+    };
+    ($type:ty, $default:literal) => {
+        $default
+    };
+}
+
+/// As [`default_of`], of a tagged field.
+macro_rules! tag_default_of {
+    ($type:ty) => {
+        <$type as $crate::schema::wire::Field>::tag_default()
     };
     ($type:ty, $default:literal) => {
         $default
@@ -383,7 +399,7 @@ macro_rules! json_key {
 
 pub(crate) use {
     default_of, if_untagged, if_untagged_let, in_versions, json_field_name, json_key, json_name, message, since,
-    structure, until, versions_of,
+    structure, tag_default_of, until, versions_of,
 };
 
 use super::wire::UnknownTags;

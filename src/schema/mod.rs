@@ -10,6 +10,7 @@ pub mod consumer;
 pub(crate) mod define;
 pub mod doc;
 pub mod embedded;
+pub mod names;
 pub mod offsets;
 pub mod preview;
 pub mod records;

@@ -61,7 +61,8 @@ pub trait Field<'a>: Sized + PartialEq {
         Ok(())
     }
     /// As [`Field::transcode`], behind the field's name: the first of two if it is the object's first field.
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn transcode_named(
         names: [&'static str; 2],
         first: bool,
@@ -80,6 +81,12 @@ pub trait Field<'a>: Sized + PartialEq {
     fn sample(sampler: &mut Sampler, layout: Layout) -> Self;
     /// Names the type.
     fn doc() -> TypeDoc;
+
+    /// The value of a tagged field that is missing and that declares no default.
+    #[inline]
+    fn tag_default() -> Self {
+        Self::absent()
+    }
 
     /// Reads one that is a tagged field: a nullable struct has another presence mark there.
     fn decode_tagged(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
@@ -131,6 +138,11 @@ pub trait Nullable<'a>: Field<'a> {
     fn encode_nullable_tagged(value: &Option<Self>, out: &mut Vec<u8>, layout: Layout) {
         value.encode(out, layout);
     }
+    /// The value of a nullable tagged field that is missing.
+    #[inline]
+    fn tag_default() -> Option<Self> {
+        None
+    }
     /// Whether Kafka's JSON leaves this tagged field out.
     fn nullable_hidden_when_tagged(value: &Option<Self>) -> bool {
         value.is_none()
@@ -159,7 +171,8 @@ macro_rules! integers {
             fn json(&self, json: &mut Json, _: Layout) {
                 json.int(*self);
             }
-            #[inline(always)]
+            #[cfg_attr(debug_assertions, inline)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn transcode_named(
                 names: [&'static str; 2],
                 first: bool,
@@ -487,6 +500,10 @@ impl<'a, T: Nullable<'a>> Field<'a> for Option<T> {
     fn doc() -> TypeDoc {
         T::doc().nullable()
     }
+    #[inline]
+    fn tag_default() -> Self {
+        <T as Nullable>::tag_default()
+    }
     fn decode_tagged(cursor: &mut Cursor<'a>, layout: Layout) -> Result<Self, Fault> {
         T::decode_nullable_tagged(cursor, layout)
     }
@@ -511,6 +528,11 @@ impl<'a> UnknownTags<'a> {
     /// Adds one.
     pub fn push(&mut self, tag: u32, bytes: &'a [u8]) {
         self.0.get_or_insert_default().push((tag, bytes));
+    }
+
+    /// The bytes of each, to put others in their place.
+    pub fn bytes_mut(&mut self) -> impl Iterator<Item = &mut &'a [u8]> {
+        self.0.iter_mut().flat_map(|tags| tags.iter_mut().map(|(_, bytes)| bytes))
     }
 
     /// Tag and bytes of each.

@@ -35,7 +35,8 @@ public class OldLoader {
         try (FileRecords records = FileRecords.open(segment, false)) {
             for (RecordBatch batch : records.batches()) {
                 if (batch.isControlBatch()) {
-                    ControlRecordType.parse(batch.iterator().next().key());
+                    // A cleaned one may be empty.
+                    if (batch.iterator().hasNext()) ControlRecordType.parse(batch.iterator().next().key());
                     continue;
                 }
                 for (Record record : batch) read(record);

@@ -53,8 +53,18 @@ impl Broker {
         broker
     }
 
-    fn path(&self) -> PathBuf {
+    /// Its directory, with data/ and broker.log.
+    pub fn path(&self) -> PathBuf {
         self.dir.path().join("broker")
+    }
+
+    pub fn version(&self) -> &'static str {
+        self.version
+    }
+
+    /// Where clients find it.
+    pub fn address(&self) -> String {
+        String::from_utf8(output(&mut self.command(&["port"]))).unwrap().trim().to_owned()
     }
 
     /// `kafka WORDS DIR`.
@@ -142,14 +152,25 @@ pub struct LoadedBack {
 pub fn load_back(version: &str, log_dir: &Path, options: &[String]) -> LoadedBack {
     let scratch = tempfile::tempdir().unwrap();
     let lines = scratch.path().join("lines");
-    let mut command = script("loadback");
+    let needs_zookeeper = version.starts_with("2.");
+    let mut command = script(if needs_zookeeper { "loadback-zk" } else { "loadback" });
     command.env("TMPDIR", scratch.path()).arg(version).arg(log_dir).arg(format!("lines={}", lines.display()));
-    let truth = output(command.args(options));
-    let said = std::fs::read_to_string(lines).unwrap();
+    let output = command.args(options).output().unwrap();
+    let said = std::fs::read_to_string(lines).unwrap_or_default();
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let failed = errors.lines().filter_map(failed).map(|number| format!("{number}: {}\n", cause(&said, number)));
+        panic!("{command:?}: {}\n{errors}{}", output.status, failed.collect::<String>());
+    }
     let mut lines: Vec<_> = said.lines().filter_map(loaded_line).collect();
     lines.sort_unstable();
     lines.dedup();
-    LoadedBack { truth: serde_json::from_slice(&truth).unwrap(), lines }
+    LoadedBack { truth: serde_json::from_slice(&output.stdout).unwrap(), lines }
+}
+
+/// `loadback: __consumer_offsets-41 failed to load`.
+fn failed(line: &str) -> Option<&str> {
+    line.split_once(": __consumer_offsets-")?.1.strip_suffix(" failed to load")
 }
 
 /// `... Finished loading of metadata from __consumer_offsets-41 with ... Loaded 59 records which total to 7129 bytes.`
@@ -172,12 +193,9 @@ pub fn refused(version: &str, log_dir: &Path, options: &[String]) -> BTreeMap<i3
     // 3: some partition was refused. Anything else, also a log that the broker cut, would make the answer worthless.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{command:?}: {}\n{said}", output.status);
     let lines = std::fs::read_to_string(lines).unwrap();
-    let failed = |line: &str| {
-        let number = line.strip_prefix("loadback: __consumer_offsets-")?.strip_suffix(" failed to load")?;
-        Some((number.parse().ok()?, cause(&lines, number)))
-    };
+    let failure = |line| failed(line).and_then(|number| Some((number.parse().ok()?, cause(&lines, number))));
     assert!(!said.contains("never finished"), "{said}");
-    said.lines().filter_map(failed).collect()
+    said.lines().filter_map(failure).collect()
 }
 
 /// The cause of a partition's failure: the innermost exception behind the first line that names the partition and fails.

@@ -666,7 +666,13 @@ fn member(kind: &str, id: &str, records: &[&Record<'_>], topics: NameOf<'_>) -> 
         let expression = get("subscribedTopicRegex");
         member["subscribedTopicRegex"] = if expression == "" { Value::Null } else { expression };
         member["serverAssignor"] = get("serverAssignor");
-        let classic = get("classicMemberMetadata");
+        // Kafka's JSON leaves out what is at its default, and that is not null here: it is a struct of defaults.
+        let classic = metadata.map_or(Value::Null, |it| match it.get("classicMemberMetadata") {
+            Some(classic) => classic.clone(),
+            // 3.7 had assignors in its place.
+            None if it.get("assignors").is_some() => Value::Null,
+            None => json!({ "sessionTimeoutMs": 0, "supportedProtocols": [] }),
+        });
         member["upgraded"] = metadata.map_or(Value::Null, |_| json!(classic.is_null()));
         if let Some(session) = classic.get("sessionTimeoutMs") {
             member["sessionTimeoutMs"] = session.clone();

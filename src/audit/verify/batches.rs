@@ -31,9 +31,10 @@ pub(super) enum Order {
 /// Batches in the order of the file.
 #[derive(Debug, Default)]
 pub(super) struct Row {
-    /// The last two, this segment's or an earlier one's.
-    last: Option<Met>,
-    before: Option<Met>,
+    /// The last two, this segment's or an earlier one's, in turn: so that none is ever moved.
+    met: [Option<Met>; 2],
+    /// Which of them is the last.
+    at: usize,
     /// Gaps between batches, and how many offsets are missing in them.
     pub gaps: u64,
     pub missing: u64,
@@ -42,14 +43,19 @@ pub(super) struct Row {
 }
 
 impl Row {
+    #[inline(always)]
     pub(super) fn last(&self) -> Option<Met> {
-        self.last
+        self.met[self.at & 1]
+    }
+
+    fn before(&self) -> Option<Met> {
+        self.met[!self.at & 1]
     }
 
     /// Whether the offsets of a batch follow; counts gaps.
     #[inline(always)]
     pub(super) fn order(&mut self, header: &Header) -> Order {
-        let Some(last) = self.last else { return Order::Ascends };
+        let Some(last) = self.last() else { return Order::Ascends };
         // The head of a wrapper of magic 0 or 1 names its last offset only.
         if header.base_offset.checked_sub(1) == Some(last.last_offset) {
             return Order::Ascends;
@@ -67,7 +73,7 @@ impl Row {
             }
             return Order::Ascends;
         }
-        match self.before {
+        match self.before() {
             Some(before) if base_offset > before.last_offset => Order::BeforeWasOutlier,
             // Nothing stands before it to tell; but all that follows would be blamed for one wrong offset.
             None if base_offset < last.base_offset => Order::BeforeWasOutlier,
@@ -78,8 +84,8 @@ impl Row {
     /// Whether the leader epoch follows.
     #[inline(always)]
     pub(super) fn epoch_order(&self, header: &Header) -> Order {
-        match self.last {
-            Some(last) if header.partition_leader_epoch < last.epoch => match self.before {
+        match self.last() {
+            Some(last) if header.partition_leader_epoch < last.epoch => match self.before() {
                 Some(before) if header.partition_leader_epoch < before.epoch => Order::GoesBack,
                 _ => Order::BeforeWasOutlier,
             },
@@ -93,10 +99,9 @@ impl Row {
         if order == Order::GoesBack {
             return;
         }
-        if order == Order::Ascends {
-            self.before = self.last;
-        }
-        self.last = Some(Met {
+        // An outlier is written over.
+        self.at ^= usize::from(order == Order::Ascends);
+        self.met[self.at & 1] = Some(Met {
             position: batch.position(),
             base_offset: header.base_offset,
             last_offset: header.last_offset.max(header.base_offset),

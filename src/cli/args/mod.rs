@@ -5,7 +5,9 @@
 mod audit;
 mod check;
 mod common;
+mod compact;
 mod records;
+mod rewrite;
 mod salvage;
 mod state;
 mod tools;
@@ -13,7 +15,9 @@ mod tools;
 pub use audit::*;
 pub use check::*;
 pub use common::*;
+pub use compact::*;
 pub use records::*;
+pub use rewrite::*;
 pub use salvage::*;
 pub use state::*;
 pub use tools::*;
@@ -92,6 +96,10 @@ pub enum Command {
     Diff(DiffArgs),
     /// A loadable copy of a damaged log with every record that can be read, and exactly what was lost
     Salvage(SalvageArgs),
+    /// What the broker's own cleaner would leave, in a new folder: the last record of every key
+    Compact(CompactArgs),
+    /// An edited copy: groups dropped or renamed, offsets set, another partition count, codec, release or topic id
+    Rewrite(RewriteArgs),
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?
     Verify(VerifyArgs),
     /// What is wrong or stale: findings on members, groups, offsets, transactions and the log, and what to do

@@ -1,6 +1,7 @@
 //! The verbs, one file each: take the arguments, run the library, print.
 
 pub mod audit;
+pub mod compact;
 pub mod describe;
 pub mod diff;
 pub mod dump;
@@ -10,7 +11,9 @@ pub mod generate;
 pub mod groups;
 pub mod history;
 pub mod info;
+mod new_log;
 pub mod partition_of;
+pub mod rewrite;
 pub mod salvage;
 pub mod schema;
 pub mod verify;

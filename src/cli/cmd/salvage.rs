@@ -1,30 +1,28 @@
 //! `salvage`: a loadable copy of a damaged log, and exactly what was lost.
 
 use super::Outcome;
+use super::new_log::{Report, check_numbers, create, files, interrupt, publish, read_other, refuse_inside};
 use crate::cli::Usage;
-use crate::cli::args::{ReportFormat, SalvageArgs};
+use crate::cli::args::SalvageArgs;
 use crate::cli::input::{self, Partition};
 use crate::cli::render::salvage::{Told, objects};
 use crate::cli::render::salvage_text;
 use crate::cli::talk::Context;
-use crate::log::dir::{OtherKind, PartitionDir, PartitionName};
+use crate::log::dir::{OtherKind, PartitionDir};
 use crate::log::{DEFAULT_MAX_INFLATED, checkpoint};
 use crate::model::load::log_start;
 use crate::model::preflight::{Coordinator, Verdict, preflight};
 use crate::model::rules::Release;
 use crate::rewrite::apply::{self, Done};
 use crate::rewrite::interrupt::Interrupt;
-use crate::rewrite::out::{FileOut, OutDir, PartitionOut};
+use crate::rewrite::out::{OutDir, PartitionOut};
 use crate::rewrite::salvage::{FileIn, Manner, Reached, Salvage, Wreck, survey};
 use crate::rewrite::survey::Wishes;
 use crate::rewrite::union::Take;
 use crate::words::counted;
 use anyhow::{Context as _, Result, bail};
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Taking out a record can make another one unloadable: after so many rounds it is given up.
 const MOST_ROUNDS: usize = 100;
@@ -45,16 +43,11 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
         Some(path) if !args.dry_run => {
             let given = args.input.paths.iter().chain(&args.also);
             refuse_inside(path, given, partitions.iter().chain(replicas.iter().flatten()))?;
-            let old = OutDir::left_behind(path);
-            let out = OutDir::create(path)?;
-            old.iter().for_each(|path| {
-                context.note(&format!("{}: left by a run that was killed; it can be removed", path.display()));
-            });
-            Some(out)
+            Some(create(path, context)?)
         }
         _ => None,
     };
-    let mut report = Report::new(args.format, out.as_ref())?;
+    let mut report = Report::new("salvage", args.format, out.as_ref())?;
     let bytes: u64 = partitions.iter().map(Partition::bytes).sum();
     // Read once, and once more to write it.
     context.begin(if out.is_some() { bytes * 2 } else { bytes });
@@ -70,41 +63,11 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
     let stdout = report.finish()?;
     interrupt.check()?;
     if let Some(out) = out {
-        let path = out.path().to_owned();
-        out.publish()?;
-        context.end();
-        context.note(&format!("{}: written, read back and flushed to disk", path.display()));
+        publish(out, context)?;
     }
     context.end();
     context.out.all(&stdout)?;
     Ok(outcome)
-}
-
-/// Signals that ask to end set a flag, which is looked at between batches.
-fn interrupt() -> Result<Interrupt> {
-    let flag = Arc::new(AtomicBool::new(false));
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, flag.clone()).context("a signal cannot be caught")?;
-    }
-    Ok(Interrupt::new(flag))
-}
-
-fn check_numbers(partitions: &[Partition]) -> Result<()> {
-    let mut seen = BTreeSet::new();
-    for partition in partitions {
-        let path = partition.path().display();
-        let Some(number) = partition.number else {
-            return Err(Usage(format!("{path}: no partition in the folder's name; add --partition N")).into());
-        };
-        if !seen.insert(number) {
-            return Err(Usage(format!(
-                "{path}: partition {number} was given before; pass one copy, and the others with --also"
-            ))
-            .into());
-        }
-    }
-    Ok(())
 }
 
 /// Every other copy must hold one of the partitions, or it would be of no use and nobody would know.
@@ -126,37 +89,6 @@ fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Pa
             numbers(partitions),
         ))
         .into());
-    }
-    Ok(())
-}
-
-/// A new folder inside of what is read would change it.
-fn refuse_inside<'p>(
-    out: &Path,
-    given: impl Iterator<Item = &'p PathBuf>,
-    partitions: impl Iterator<Item = &'p Partition>,
-) -> Result<()> {
-    let parent = match out.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let Ok(parent) = parent.canonicalize() else { return Ok(()) };
-    let is_inside =
-        |folder: &PathBuf| folder.is_dir() && folder.canonicalize().is_ok_and(|dir| parent.starts_with(dir));
-    if given.into_iter().any(is_inside) {
-        bail!("{}: lies inside of what is read, which is never changed; pass --out elsewhere", out.display());
-    }
-    for partition in partitions {
-        let Some(folder) = partition.folder().and_then(|folder| folder.canonicalize().ok()) else { continue };
-        let log_dir = folder.parent().filter(|_| partition.dir.is_some());
-        let inside_log_dir = log_dir.is_some_and(|dir| {
-            parent.starts_with(dir) && crate::log::log_dir::LogDirFiles::of(dir).is_ok_and(|files| files.is_some())
-        });
-        // A file somewhere may have a new folder beside it; one in a partition's folder may not.
-        let is_partition = partition.dir.is_some() || PartitionName::of(&folder).is_some();
-        if is_partition && parent.starts_with(&folder) || inside_log_dir {
-            bail!("{}: lies inside of what is read, which is never changed; pass --out elsewhere", out.display());
-        }
     }
     Ok(())
 }
@@ -194,7 +126,9 @@ impl Work<'_> {
             (None, None) => {}
         }
         salvage.settle_losses(&self.interrupt)?;
-        report.partition(&Told { partition: number, path: partition.path(), salvage: &salvage, done, verdict })?;
+        let told = Told { partition: number, path: partition.path(), salvage: &salvage, done, verdict };
+        report.text(|to| salvage_text::write(&told, to))?;
+        objects(&told, &mut |object| report.object(object))?;
         Ok(salvage)
     }
 
@@ -329,69 +263,4 @@ fn reached(dir: &PartitionDir) -> Option<Reached> {
 fn refused(verdict: &Verdict) -> BTreeMap<i64, String> {
     let why = |reason| format!("{} refuses it: {reason}", verdict.coordinator);
     verdict.refusals.iter().map(|refusal| (refusal.at.offset, why(&refusal.reason))).collect()
-}
-
-fn files(partition: &Partition) -> Vec<FileIn> {
-    let file = |it: &input::SegmentInput| FileIn { path: it.path.clone(), base_offset: it.base_offset, len: it.len };
-    partition.segments.iter().map(file).collect()
-}
-
-fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
-    let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
-    Ok(Some(crate::files::read(&file.path).with_context(|| file.path.display().to_string())?))
-}
-
-/// The report, on its way to stdout and to the files beside the partitions.
-struct Report {
-    format: ReportFormat,
-    stdout: Vec<u8>,
-    files: Option<(FileOut, FileOut)>,
-    any: bool,
-}
-
-impl Report {
-    fn new(format: ReportFormat, out: Option<&OutDir>) -> Result<Self> {
-        let files = match out {
-            Some(out) => Some((out.open("salvage.txt")?, out.open("salvage.jsonl")?)),
-            None => None,
-        };
-        Ok(Report { format, stdout: Vec::new(), files, any: false })
-    }
-
-    fn partition(&mut self, told: &Told<'_>) -> Result<()> {
-        if self.format == ReportFormat::Table {
-            salvage_text::write(told, &mut self.stdout)?;
-        }
-        if let Some((text, _)) = &mut self.files {
-            salvage_text::write(told, text)?;
-        }
-        let Report { format, stdout, files, any } = self;
-        objects(told, &mut |object| {
-            if let Some((_, lines)) = files {
-                writeln!(lines, "{object}")?;
-            }
-            match format {
-                ReportFormat::Table => {}
-                ReportFormat::Jsonl => writeln!(stdout, "{object}")?,
-                ReportFormat::Json => {
-                    let before = if *any { "," } else { "[" };
-                    write!(stdout, "{before}\n{object}")?;
-                    *any = true;
-                }
-            }
-            Ok(())
-        })?;
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Vec<u8>> {
-        if self.format == ReportFormat::Json {
-            self.stdout.extend_from_slice(if self.any { b"\n]\n" } else { b"[]\n" });
-        }
-        if let Some((text, lines)) = self.files {
-            text.finish()?;
-            lines.finish()?;
-        }
-        Ok(self.stdout)
-    }
 }

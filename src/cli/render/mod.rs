@@ -2,6 +2,8 @@
 
 pub mod audit;
 pub mod batches;
+pub mod compact;
+pub mod compact_text;
 pub mod diff;
 pub mod diff_lines;
 mod diff_log_lines;
@@ -22,6 +24,7 @@ pub mod kafka_dump_log;
 pub mod kafka_formatter;
 pub mod name;
 pub mod records;
+pub mod rewrite;
 pub mod salvage;
 pub mod salvage_text;
 pub mod sarif;

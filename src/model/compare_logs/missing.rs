@@ -25,6 +25,9 @@ pub(super) struct Missing {
     unexplained: Keyed<(Side, i64)>,
     /// Records of transactions, by producer, until their end marker.
     held: HashMap<i64, Vec<Held>, FixedState>,
+    /// By key of those: how many they are, and the greatest offset at which another record of that key was met since. A
+    /// later record outdoes an earlier one, also where the earlier one's transaction ends behind it.
+    outdone: Keyed<(u32, i64)>,
 }
 
 struct Held {
@@ -67,6 +70,9 @@ impl Missing {
         }
         let held = Held { key: record.key.clone(), offset: record.offset, lone, tombstone: record.value.is_none() };
         if header.transactional {
+            if let Some(key) = &held.key {
+                self.outdone.entry(key.clone()).or_insert((0, i64::MIN)).0 += 1;
+            }
             self.held.entry(header.producer_id).or_default().push(held);
         } else {
             self.apply(held, only_in);
@@ -75,7 +81,8 @@ impl Missing {
 
     fn end(&mut self, producer_id: i64, committed: bool, only_in: &mut Pair<OnlyIn>) {
         for held in self.held.remove(&producer_id).unwrap_or_default() {
-            if committed {
+            let is_outdone = self.is_outdone(&held);
+            if committed && !is_outdone {
                 self.apply(held, only_in);
             } else {
                 compacted(held.lone, only_in);
@@ -83,9 +90,24 @@ impl Missing {
         }
     }
 
+    /// Takes a record's key off those that are held; whether a later record of it was met meanwhile.
+    fn is_outdone(&mut self, record: &Held) -> bool {
+        let Some(key) = &record.key else { return false };
+        let Some((count, offset)) = self.outdone.get_mut(key) else { return false };
+        let is_outdone = *offset > record.offset;
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            self.outdone.remove(key);
+        }
+        is_outdone
+    }
+
     fn apply(&mut self, record: Held, only_in: &mut Pair<OnlyIn>) {
         // A record without a key means nothing, and the cleaner drops it.
         let Some(key) = record.key else { return compacted(record.lone, only_in) };
+        if let Some((_, offset)) = self.outdone.get_mut(&key) {
+            *offset = record.offset.max(*offset);
+        }
         if let Some((side, offset)) = self.unexplained.get(&key).copied() {
             if offset > record.offset {
                 return compacted(record.lone, only_in);

@@ -18,13 +18,23 @@ mod watch;
 pub use coordinator::Coordinator;
 pub use reason::{GroupKind, Reason};
 
-use crate::log::{Inflater, Segment};
+use crate::log::{Batch, Inflater, Segment};
 use crate::model::ahead::CheckNow;
 use crate::model::walk::walk_segment;
 use std::fmt;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use watch::{Told, Watch};
+
+/// Whether a coordinator reads a data record, taken by itself; what it does to a group is not asked. What a coordinator
+/// passes over counts as read.
+///
+/// # Errors
+/// Why it refuses the record, and the partition with it.
+pub fn reads(coordinator: Coordinator, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<(), Reason> {
+    read::record(coordinator.rules(), key, value)
+}
 
 /// How many refusals are kept; the rest is counted.
 pub const MAX_REFUSALS: usize = 1000;
@@ -173,4 +183,42 @@ pub fn preflight(
         progress(before);
     }
     Ok(watch.verdicts(coordinators))
+}
+
+/// Judges a log while it is made: batch by batch, in order.
+pub struct Preflight {
+    coordinator: Coordinator,
+    watch: Watch,
+}
+
+impl Preflight {
+    /// Nothing yet.
+    pub fn new(coordinator: Coordinator) -> Self {
+        Preflight { coordinator, watch: Watch::new(&[coordinator], None) }
+    }
+
+    /// The next batch, which is sound. Gives the number of its records.
+    pub fn batch(&mut self, batch: &Batch<'_>, inflater: &mut Inflater) -> u64 {
+        let mut count = 0;
+        let mut records = batch.records(inflater);
+        let _: ControlFlow<()> = records.each(
+            &mut self.watch,
+            |watch, record| {
+                count += 1;
+                watch.record(batch, record);
+                ControlFlow::Continue(())
+            },
+            |watch, record| {
+                watch.bad_record(batch, record);
+                ControlFlow::Continue(())
+            },
+        );
+        self.watch.batch_end(batch, records.fault());
+        count
+    }
+
+    /// What came of it. Segments have no names yet, and positions count from where each batch was made.
+    pub fn verdict(self) -> Option<Verdict> {
+        self.watch.verdicts(&[self.coordinator]).pop()
+    }
 }

@@ -3,7 +3,7 @@
 //! Must not know: what a record does to a group.
 
 use super::classic;
-use super::coordinator::{Instances, Line, OddSubscriptions, OldRules};
+use super::coordinator::{Instances, Line, OddSubscriptions, OldRules, Rules, UnknownTypes};
 use super::reason::Reason;
 use super::tasks::{Role, Task};
 use crate::bytes::Cursor;
@@ -14,7 +14,7 @@ use crate::schema::offsets::{LegacyOffsetCommitValue, OffsetCommitValue};
 use crate::schema::share::*;
 use crate::schema::streams::*;
 use crate::schema::wire::Uuid;
-use crate::schema::{Message, RecordType, check_as_broker, decode_as_broker};
+use crate::schema::{Key, Message, RecordType, check_as_broker, decode_as_broker};
 use std::collections::{BTreeSet, HashSet};
 use std::hash::Hash;
 
@@ -52,6 +52,33 @@ pub(super) enum Body {
 /// The first two bytes: the type in a key, the version in a value.
 pub(super) fn number(bytes: &[u8]) -> Option<(i16, &[u8])> {
     bytes.split_first_chunk().map(|(number, rest)| (i16::from_be_bytes(*number), rest))
+}
+
+/// Whether a record can be read, whatever it does.
+pub(super) fn record(rules: Rules, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<(), Reason> {
+    let bytes = key.ok_or(Reason::NullKey)?;
+    let (type_number, _) = number(bytes).ok_or(Reason::KeyTooShort)?;
+    let knows = match rules {
+        Rules::Old(_) => (0..=2).contains(&type_number),
+        Rules::New(line) => line.knows(type_number),
+    };
+    match rules {
+        Rules::Old(old) if !knows && old.unknown_types == UnknownTypes::Refused => {
+            return Err(Reason::UnknownType(type_number));
+        }
+        _ if !knows => return Ok(()),
+        _ => {}
+    }
+    let key = Key::decode(bytes).map_err(|bad| Reason::Key(bad.fault))?;
+    let Some(value) = value else { return Ok(()) };
+    let body = match rules {
+        Rules::Old(old) => read_old(old, key.record_type, value)?,
+        Rules::New(line) => read_new(line, key.record_type, value)?,
+    };
+    match body {
+        Body::Odd(reason) => Err(reason),
+        _ => Ok(()),
+    }
 }
 
 /// Reads a value as the Scala loaders do.

@@ -136,6 +136,35 @@ impl Watch {
         coordinators.iter().filter_map(verdict).collect()
     }
 
+    /// A data record, or one of a control batch.
+    pub fn record(&mut self, batch: &Batch<'_>, record: &Record<'_>) {
+        if batch.header().control {
+            self.control(batch.position(), record);
+        } else {
+            self.data(batch.position(), record);
+        }
+    }
+
+    /// A record that does not parse.
+    pub fn bad_record(&mut self, batch: &Batch<'_>, record: &BadRecord<'_>) {
+        let offset = record.offset.unwrap_or(batch.header().base_offset);
+        self.refuse_all(batch.position(), offset, None, &Reason::BadRecord(record.fault.clone()));
+    }
+
+    /// All records of a batch were shown; what is wrong with its body as a whole.
+    pub fn batch_end(&mut self, batch: &Batch<'_>, body: Option<&Fault>) {
+        match body {
+            None => {}
+            Some(Fault { kind: FaultKind::InflatedTooLarge(_), .. }) => self.unchecked.too_large += 1,
+            // A batch that says that it is empty is read as empty.
+            Some(_) if batch.header().magic == 2 && batch.header().count == 0 => {}
+            Some(fault) => {
+                let reason = Reason::BadRecord(fault.clone());
+                self.refuse_all(batch.position(), batch.header().base_offset, None, &reason);
+            }
+        }
+    }
+
     fn refuse_all(&mut self, position: u64, offset: i64, record_type: Option<i16>, reason: &Reason) {
         let here = Here { segment: &self.segment, position, offset };
         self.judges.iter_mut().for_each(|judge| judge.refuse(here, None, record_type, reason.clone()));
@@ -253,31 +282,17 @@ impl Visitor for Told<'_, '_> {
     }
 
     fn record(&mut self, _: &Segment, batch: &Batch<'_>, record: &Record<'_>) -> io::Result<Step> {
-        if batch.header().control {
-            self.watch.control(batch.position(), record);
-        } else {
-            self.watch.data(batch.position(), record);
-        }
+        self.watch.record(batch, record);
         Ok(Step::On)
     }
 
     fn bad_record(&mut self, _: &Segment, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
-        let offset = record.offset.unwrap_or(batch.header().base_offset);
-        self.watch.refuse_all(batch.position(), offset, None, &Reason::BadRecord(record.fault.clone()));
+        self.watch.bad_record(batch, record);
         Ok(Step::On)
     }
 
     fn batch_end(&mut self, _: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
-        match body {
-            None => {}
-            Some(Fault { kind: FaultKind::InflatedTooLarge(_), .. }) => self.watch.unchecked.too_large += 1,
-            // A batch that says that it is empty is read as empty.
-            Some(_) if batch.header().magic == 2 && batch.header().count == 0 => {}
-            Some(fault) => {
-                let reason = Reason::BadRecord(fault.clone());
-                self.watch.refuse_all(batch.position(), batch.header().base_offset, None, &reason);
-            }
-        }
+        self.watch.batch_end(batch, body);
         Ok(Step::On)
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod connect;
 pub mod consumer;
+pub mod copy;
 mod declare;
 pub mod dump_tool;
 pub mod pieces;

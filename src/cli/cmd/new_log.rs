@@ -1,0 +1,162 @@
+//! What the verbs share that write a new log: the folder, the report beside it, the signals that end the work.
+//!
+//! Must not know: what any of them writes.
+
+use crate::cli::Usage;
+use crate::cli::args::ReportFormat;
+use crate::cli::input::{self, Partition};
+use crate::cli::talk::Context;
+use crate::log::dir::{OtherKind, PartitionDir, PartitionName};
+use crate::rewrite::interrupt::Interrupt;
+use crate::rewrite::out::{FileOut, OutDir};
+use crate::rewrite::salvage::FileIn;
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Makes the new folder, under another name until it is whole, and says what a run that was killed left behind.
+pub(super) fn create(path: &Path, context: &Context) -> Result<OutDir> {
+    let old = OutDir::left_behind(path);
+    let out = OutDir::create(path)?;
+    old.iter().for_each(|path| {
+        context.note(&format!("{}: left by a run that was killed; it can be removed", path.display()));
+    });
+    Ok(out)
+}
+
+/// Gives the folder its name, and says so.
+pub(super) fn publish(out: OutDir, context: &mut Context) -> Result<()> {
+    let path = out.path().to_owned();
+    out.publish()?;
+    context.end();
+    context.note(&format!("{}: written, read back and flushed to disk", path.display()));
+    Ok(())
+}
+
+/// Signals that ask to end set a flag, which is looked at between batches.
+pub(super) fn interrupt() -> Result<Interrupt> {
+    let flag = Arc::new(AtomicBool::new(false));
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, flag.clone()).context("a signal cannot be caught")?;
+    }
+    Ok(Interrupt::new(flag))
+}
+
+pub(super) fn check_numbers(partitions: &[Partition]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for partition in partitions {
+        let path = partition.path().display();
+        let Some(number) = partition.number else {
+            return Err(Usage(format!("{path}: no partition in the folder's name; add --partition N")).into());
+        };
+        if !seen.insert(number) {
+            return Err(Usage(format!(
+                "{path}: partition {number} was given before; pass one copy, and the others with --also"
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// A new folder inside of what is read would change it.
+pub(super) fn refuse_inside<'p>(
+    out: &Path,
+    given: impl Iterator<Item = &'p PathBuf>,
+    partitions: impl Iterator<Item = &'p Partition>,
+) -> Result<()> {
+    let parent = match out.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let Ok(parent) = parent.canonicalize() else { return Ok(()) };
+    let is_inside =
+        |folder: &PathBuf| folder.is_dir() && folder.canonicalize().is_ok_and(|dir| parent.starts_with(dir));
+    if given.into_iter().any(is_inside) {
+        bail!("{}: lies inside of what is read, which is never changed; put it elsewhere", out.display());
+    }
+    for partition in partitions {
+        let Some(folder) = partition.folder().and_then(|folder| folder.canonicalize().ok()) else { continue };
+        let log_dir = folder.parent().filter(|_| partition.dir.is_some());
+        let inside_log_dir = log_dir.is_some_and(|dir| {
+            parent.starts_with(dir) && crate::log::log_dir::LogDirFiles::of(dir).is_ok_and(|files| files.is_some())
+        });
+        // A file somewhere may have a new folder beside it; one in a partition's folder may not.
+        let is_partition = partition.dir.is_some() || PartitionName::of(&folder).is_some();
+        if is_partition && parent.starts_with(&folder) || inside_log_dir {
+            bail!("{}: lies inside of what is read, which is never changed; put it elsewhere", out.display());
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn files(partition: &Partition) -> Vec<FileIn> {
+    let file = |it: &input::SegmentInput| FileIn { path: it.path.clone(), base_offset: it.base_offset, len: it.len };
+    partition.segments.iter().map(file).collect()
+}
+
+pub(super) fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
+    let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
+    Ok(Some(crate::files::read(&file.path).with_context(|| file.path.display().to_string())?))
+}
+
+/// The report, on its way to stdout and to the files beside the partitions.
+pub(super) struct Report {
+    format: ReportFormat,
+    stdout: Vec<u8>,
+    /// For people, and for scripts.
+    files: Option<(FileOut, FileOut)>,
+    any: bool,
+}
+
+impl Report {
+    /// Of a verb, whose name the files beside the partitions bear.
+    pub fn new(verb: &str, format: ReportFormat, out: Option<&OutDir>) -> Result<Self> {
+        let files = match out {
+            Some(out) => Some((out.open(&format!("{verb}.txt"))?, out.open(&format!("{verb}.jsonl"))?)),
+            None => None,
+        };
+        Ok(Report { format, stdout: Vec::new(), files, any: false })
+    }
+
+    /// Says something to people.
+    pub fn text(&mut self, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        if self.format == ReportFormat::Table {
+            write(&mut self.stdout)?;
+        }
+        self.files.as_mut().map_or(Ok(()), |(text, _)| write(text))
+    }
+
+    /// Says something to scripts.
+    pub fn object(&mut self, object: &Value) -> io::Result<()> {
+        if let Some((_, lines)) = &mut self.files {
+            writeln!(lines, "{object}")?;
+        }
+        match self.format {
+            ReportFormat::Table => Ok(()),
+            ReportFormat::Jsonl => writeln!(self.stdout, "{object}"),
+            ReportFormat::Json => {
+                let before = if self.any { "," } else { "[" };
+                self.any = true;
+                write!(self.stdout, "{before}\n{object}")
+            }
+        }
+    }
+
+    /// Ends the files, and gives what stdout is to have.
+    pub fn finish(mut self) -> Result<Vec<u8>> {
+        if self.format == ReportFormat::Json {
+            self.stdout.extend_from_slice(if self.any { b"\n]\n" } else { b"[]\n" });
+        }
+        if let Some((text, lines)) = self.files {
+            text.finish()?;
+            lines.finish()?;
+        }
+        Ok(self.stdout)
+    }
+}

@@ -1,0 +1,285 @@
+//! What `rewrite` did: text, JSON objects, and a line of JSON for each edit.
+//!
+//! Must not know: how it was done.
+
+use super::name::visible;
+use crate::json::{Json, Style};
+use crate::model::preflight::Verdict;
+use crate::rewrite::apply::Done;
+use crate::rewrite::edit::tally::{Edited, Tally};
+use crate::rewrite::plan::SourceId;
+use crate::rewrite::report::{Incident, Outcome};
+use crate::schema::Key;
+use crate::words::counted;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+/// Notes name so many refusals.
+const MOST_REFUSALS: usize = 20;
+
+/// A part of the work: one partition, or all of them together.
+pub struct Told<'t> {
+    /// The partition, unless several were made of several.
+    pub partition: Option<i32>,
+    /// What was read.
+    pub paths: Vec<String>,
+    /// What was done.
+    pub tally: &'t Tally,
+    /// What was left out because it is damaged, and the names of its files.
+    pub damage: &'t [Damage],
+    /// What was written, if anything.
+    pub written: Vec<Wrote<'t>>,
+}
+
+/// A new partition.
+pub struct Wrote<'w> {
+    /// Its number.
+    pub partition: i32,
+    /// What was written, unless nothing was to be.
+    pub done: Option<&'w Done>,
+    /// Where it ends.
+    pub end: i64,
+    /// Whether a broker would load it.
+    pub verdict: Option<&'w Verdict>,
+}
+
+/// A stretch that was left out.
+pub struct Damage {
+    /// Its partition.
+    pub partition: i32,
+    /// Its file's name.
+    pub segment: String,
+    /// What is wrong.
+    pub incident: Incident,
+}
+
+impl Damage {
+    /// Of what was found in a log, what is damage.
+    pub fn of<'n>(
+        partition: i32,
+        incidents: &[Incident],
+        name: impl Fn(SourceId) -> &'n str,
+    ) -> impl Iterator<Item = Damage> {
+        let damage = incidents.iter().filter(|it| it.outcome.is_damage());
+        damage.map(move |it| Damage { partition, segment: name(it.source).to_owned(), incident: it.clone() })
+    }
+
+    /// In words.
+    pub fn words(&self) -> String {
+        let Incident { position, message, .. } = &self.incident;
+        format!("partition {}, {} at byte {position}: {message}", self.partition, self.segment)
+    }
+}
+
+/// Writes text for people.
+pub fn text(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let tally = told.tally;
+    match told.partition {
+        Some(number) => writeln!(to, "partition {number} ({})", told.paths.join(", "))?,
+        None => writeln!(to, "{} from {}", counted(told.written.len() as u64, "partition"), told.paths.join(", "))?,
+    }
+    let mut parts = Vec::new();
+    for (count, what) in [
+        (tally.copied, "copied as they are"),
+        (tally.moved, "moved"),
+        (tally.rebuilt, "written anew"),
+        (tally.dropped, "dropped"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    let how = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    writeln!(to, "  {}{how}", counted_batches(tally.batches))?;
+    let mut parts = Vec::new();
+    for (count, what) in
+        [(tally.dropped_records, "dropped"), (tally.replaced_records, "changed"), (tally.appended_records, "added")]
+    {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    let how = if parts.is_empty() { ", none changed".to_owned() } else { format!(": {}", parts.join(", ")) };
+    writeln!(to, "  {}{how}", counted(tally.records, "record"))?;
+    for (code, count) in &tally.codes {
+        writeln!(to, "    {code}: {count}")?;
+    }
+    for (field, count) in &tally.lost {
+        writeln!(to, "    lost: {field} in {}", counted(*count, "record"))?;
+    }
+    for damage in told.damage {
+        writeln!(to, "  damaged, {}: {}", damage.incident.outcome.name(), damage.words())?;
+    }
+    for wrote in &told.written {
+        wrote_text(told, wrote, to)?;
+    }
+    Ok(())
+}
+
+fn counted_batches(n: u64) -> String {
+    if n == 1 { "1 batch".to_owned() } else { format!("{n} batches") }
+}
+
+fn wrote_text(told: &Told<'_>, wrote: &Wrote<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let name = if told.partition.is_none() { format!("partition {}: ", wrote.partition) } else { String::new() };
+    match wrote.done {
+        Some(Done { segments, batches, records, bytes, .. }) => writeln!(
+            to,
+            "  {name}written: {}, {}, {}, {bytes} bytes, ends at offset {}",
+            counted(segments.len() as u64, "segment"),
+            counted_batches(*batches),
+            counted(*records, "record"),
+            wrote.end
+        )?,
+        None => writeln!(to, "  {name}nothing was written; it would end at offset {}", wrote.end)?,
+    }
+    let Some(verdict) = wrote.verdict.filter(|verdict| !verdict.loads()) else { return Ok(()) };
+    writeln!(to, "    {} would not load it:", verdict.coordinator)?;
+    for refusal in verdict.refusals.iter().take(MOST_REFUSALS) {
+        let group = refusal.group.as_deref().map_or(String::new(), |group| format!(" (group {})", visible(group)));
+        writeln!(to, "      offset {}{group}: {}", refusal.at.offset, refusal.reason)?;
+    }
+    let more = verdict.refused.saturating_sub(MOST_REFUSALS as u64);
+    if more > 0 { writeln!(to, "      and {more} more") } else { Ok(()) }
+}
+
+/// Gives one object for the work done, one for each damaged stretch, one for each new partition.
+pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(Value) -> io::Result<()>) -> io::Result<()> {
+    let tally = told.tally;
+    each(json!({
+        "kind": "summary",
+        "partition": told.partition,
+        "paths": told.paths,
+        "batches": {
+            "read": tally.batches, "copied": tally.copied, "moved": tally.moved, "rebuilt": tally.rebuilt,
+            "dropped": tally.dropped,
+        },
+        "records": {
+            "read": tally.records, "dropped": tally.dropped_records, "replaced": tally.replaced_records,
+            "appended": tally.appended_records,
+        },
+        "edits": tally.codes,
+        "lost": tally.lost,
+        "damaged": told.damage.len(),
+    }))?;
+    for damage in told.damage {
+        let Incident { position, length, code, message, first, last, outcome, .. } = &damage.incident;
+        let records = match outcome {
+            Outcome::Partly { lost, .. } | Outcome::Doubtful { lost, .. } => json!(lost),
+            _ => Value::Null,
+        };
+        each(json!({
+            "kind": "damage",
+            "partition": damage.partition,
+            "segment": damage.segment,
+            "position": position,
+            "length": length,
+            "code": code,
+            "message": message,
+            "firstOffset": first,
+            "lastOffset": last,
+            "outcome": outcome.name(),
+            "lostRecords": records,
+        }))?;
+    }
+    for wrote in &told.written {
+        each(json!({
+            "kind": "partition",
+            "partition": wrote.partition,
+            "segments": wrote.done.map(|done| done.segments.len()),
+            "batches": wrote.done.map(|done| done.batches),
+            "records": wrote.done.map(|done| done.records),
+            "bytes": wrote.done.map(|done| done.bytes),
+            "endOffset": wrote.end,
+            "keptLeaderEpochs": wrote.done.map(|done| done.kept_epochs),
+            "loads": wrote.verdict.map(verdict),
+        }))?;
+    }
+    Ok(())
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    let refusal = |it: &crate::model::preflight::Refusal| {
+        json!({
+            "offset": it.at.offset,
+            "group": it.group.as_deref().map(visible_lossless),
+            "code": it.reason.code(),
+            "message": it.reason.to_string(),
+        })
+    };
+    json!({
+        "broker": verdict.coordinator.to_string(),
+        "loads": verdict.loads(),
+        "refused": verdict.refused,
+        "refusals": verdict.refusals.iter().take(MOST_REFUSALS).map(refusal).collect::<Vec<_>>(),
+    })
+}
+
+fn visible_lossless(text: &[u8]) -> Value {
+    let mut json = Json::new(Style::Lossless);
+    json.string(text);
+    serde_json::from_slice(json.bytes()).unwrap_or(Value::Null)
+}
+
+/// One edit.
+pub fn edit(edited: &Edited<'_>) -> Value {
+    let mut object = Map::new();
+    object.insert("action".to_owned(), json!(edited.action.name()));
+    let place = |partition: Option<i32>, offset: Option<i64>| match (partition, offset) {
+        (None, None) => Value::Null,
+        (partition, offset) => json!({"partition": partition, "offset": offset}),
+    };
+    object.insert("from".to_owned(), place(edited.from_partition, edited.from_offset));
+    object.insert("to".to_owned(), place(edited.to_partition, edited.to_offset));
+    let record_type = |key: Option<&[u8]>| key.and_then(|key| Key::decode(key).ok()).map(|key| key.record_type);
+    let (old, new) = (record_type(edited.key), record_type(edited.new_key.or(edited.key)));
+    let values = [("value", old, edited.value), ("newValue", new, edited.new_value)];
+    for (name, bytes) in [("key", edited.key), ("newKey", edited.new_key)] {
+        if let Some(bytes) = bytes {
+            object.insert(name.to_owned(), key_json(bytes));
+        }
+    }
+    for (name, record_type, bytes) in values {
+        if let Some(bytes) = bytes {
+            object.insert(name.to_owned(), value_json(record_type, bytes));
+        } else if name == "value" && edited.key.is_some() && edited.from_offset.is_some() {
+            object.insert(name.to_owned(), Value::Null);
+        }
+    }
+    let note = |note: &crate::rewrite::edit::Note| {
+        let mut object = Map::new();
+        object.insert("code".to_owned(), json!(note.code));
+        if !note.text.is_empty() {
+            object.insert("message".to_owned(), json!(note.text));
+        }
+        if !note.lost.is_empty() {
+            object.insert("lost".to_owned(), json!(note.lost));
+        }
+        Value::Object(object)
+    };
+    object.insert("edits".to_owned(), edited.notes.iter().map(note).collect());
+    Value::Object(object)
+}
+
+fn key_json(bytes: &[u8]) -> Value {
+    let number = bytes.first_chunk().map(|pair| i16::from_be_bytes(*pair));
+    let Ok(key) = Key::decode(bytes) else { return json!({"type": number, "raw": STANDARD.encode(bytes)}) };
+    let mut json = Json::new(Style::Lossless);
+    key.json(&mut json);
+    let data: Value = serde_json::from_slice(json.bytes()).unwrap_or(Value::Null);
+    json!({"type": number, "name": key.record_type.name(), "data": data})
+}
+
+fn value_json(record_type: Option<crate::schema::RecordType>, bytes: &[u8]) -> Value {
+    let version = bytes.first_chunk().map(|pair| i16::from_be_bytes(*pair));
+    let mut json = Json::new(Style::Lossless);
+    if let Some(record_type) = record_type
+        && record_type.transcode_value(bytes, &mut json).is_ok()
+        && let Ok(data) = serde_json::from_slice::<Value>(json.bytes())
+    {
+        return json!({"version": version, "data": data});
+    }
+    json!({"version": version, "raw": STANDARD.encode(bytes)})
+}

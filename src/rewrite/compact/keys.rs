@@ -1,0 +1,449 @@
+//! The greatest offset of every raw key: all that a compaction has to remember of the records it has read.
+//!
+//! Keys of commits share their front part, type, group and topic, of which there is one copy; behind it the records stand
+//! by partition in a run, sixteen bytes each. All other keys stand whole in one room. So memory grows with the live keys,
+//! and with nothing else. Must not know: values, batches, transactions.
+
+use super::index::Index;
+use crate::log::map::{prefetch, prefetch_item};
+use crate::schema::Key;
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher};
+
+/// Partitions up to this number stand in a run, whatever it costs.
+const DENSE: usize = 64;
+/// So many records wait, so that what their keys are compared with is in the cache by then.
+const WINDOW: usize = 64;
+/// No number.
+const NOBODY: u32 = u32::MAX;
+
+/// The record that a key has last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Winner {
+    /// Its offset.
+    pub offset: i64,
+    /// Where its batch begins: the byte, counted through all segments.
+    pub place: u64,
+}
+
+/// No record.
+const NONE: Winner = Winner { offset: -1, place: 0 };
+
+/// Where bytes stand in the room.
+#[derive(Debug, Clone, Copy)]
+struct Text {
+    at: usize,
+    len: u32,
+}
+
+/// All bytes of keys, one behind the other.
+#[derive(Debug, Default)]
+struct Room(Vec<u8>);
+
+impl Room {
+    fn add(&mut self, bytes: &[u8]) -> Text {
+        let at = self.0.len();
+        self.0.extend_from_slice(bytes);
+        Text { at, len: bytes.len() as u32 }
+    }
+
+    #[inline(always)]
+    fn get(&self, text: Text) -> &[u8] {
+        self.0.get(text.at..text.at + text.len as usize).unwrap_or_default()
+    }
+}
+
+/// Type, group and topic of commits.
+#[derive(Debug)]
+struct Prefix {
+    text: Text,
+    /// How many partitions are there, in the run and apart.
+    live: u32,
+    /// Whether the coordinator may know its keys by other bytes too.
+    odd: bool,
+    /// By partition.
+    run: Vec<Winner>,
+    /// Partitions that do not fit the run.
+    apart: BTreeMap<i32, Winner>,
+}
+
+impl Prefix {
+    /// The room of a partition.
+    #[inline(always)]
+    fn room(&mut self, partition: i32) -> &mut Winner {
+        let i = usize::try_from(partition).unwrap_or(usize::MAX);
+        // A run grows only as far as what is in it bears out, so that a wild partition number costs nothing.
+        if i >= self.run.len() && i < DENSE.max(4 * self.live as usize) {
+            self.grow(i + 1);
+        }
+        match self.run.get_mut(i) {
+            Some(room) => room,
+            None => self.apart.entry(partition).or_insert(NONE),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        let from = self.run.len();
+        self.run.resize(len, NONE);
+        for (i, room) in self.run.iter_mut().enumerate().skip(from) {
+            *room = self.apart.remove(&(i as i32)).unwrap_or(NONE);
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Winner> {
+        self.run.iter().chain(self.apart.values()).filter(|record| **record != NONE)
+    }
+}
+
+/// A key of another type.
+#[derive(Debug, Clone, Copy)]
+struct Other {
+    text: Text,
+    last: Winner,
+}
+
+/// By raw key, the greatest offset at which it was seen.
+#[derive(Debug, Default)]
+pub struct Keys {
+    hasher: RandomState,
+    room: Room,
+    prefixes: Vec<Prefix>,
+    by_prefix: Index,
+    /// The prefix that was looked up last: a batch mostly stays with one.
+    last: u32,
+    others: Vec<Other>,
+    by_key: Index,
+    live: usize,
+    pinned: HashSet<Box<[u8]>, RandomState>,
+}
+
+/// Records whose keys are yet to be looked up. In which order that is done makes no difference.
+#[derive(Debug, Default)]
+pub struct Window<'k>(Vec<Waiting<'k>>);
+
+/// A record that waits.
+#[derive(Debug, Clone, Copy)]
+struct Waiting<'k> {
+    key: &'k [u8],
+    record: Winner,
+    hash: u32,
+    /// The prefix or the key that it may be.
+    number: u32,
+}
+
+impl Keys {
+    /// Notes that a key has a record.
+    #[inline]
+    pub fn put(&mut self, key: &[u8], record: Winner) {
+        match split(key) {
+            Some((prefix, partition)) => {
+                let number = if self.is_last(prefix) { self.last } else { self.prefix(prefix, self.hash(prefix)) };
+                self.put_in(number, partition, key, record);
+            }
+            None => self.put_other(key, self.hash(key), record),
+        }
+    }
+
+    /// As [`put`](Keys::put), some time before [`settle`](Keys::settle) returns.
+    #[inline(always)]
+    pub fn put_soon<'k>(&mut self, key: &'k [u8], record: Winner, window: &mut Window<'k>) {
+        let front = match split(key) {
+            Some((prefix, partition)) if self.is_last(prefix) => {
+                return self.put_in(self.last, partition, key, record);
+            }
+            Some((prefix, _)) => prefix,
+            None => key,
+        };
+        self.wait(front, key, record, window);
+    }
+
+    #[inline]
+    fn wait<'k>(&mut self, front: &[u8], key: &'k [u8], record: Winner, window: &mut Window<'k>) {
+        let hash = self.hash(front);
+        if is_commit(key) { &self.by_prefix } else { &self.by_key }.prefetch(hash);
+        window.0.push(Waiting { key, record, hash, number: NOBODY });
+        if window.0.len() >= WINDOW {
+            self.settle(window);
+        }
+    }
+
+    /// Looks up all that wait: one step for all of them, and then the next, while what that needs is on its way.
+    #[inline(never)]
+    pub fn settle(&mut self, window: &mut Window<'_>) {
+        let Keys { room, prefixes, others, by_prefix, by_key, .. } = self;
+        for it in &mut window.0 {
+            let (index, commit) = if is_commit(it.key) { (&*by_prefix, true) } else { (&*by_key, false) };
+            it.number = index.find(it.hash, |_| true).unwrap_or(NOBODY);
+            match commit {
+                true => prefetch_item(prefixes, it.number as usize),
+                false => prefetch_item(others, it.number as usize),
+            }
+        }
+        for it in &window.0 {
+            let text = match split(it.key) {
+                Some((_, partition)) => prefixes.get(it.number as usize).map(|prefix| {
+                    prefetch_item(&prefix.run, partition as usize);
+                    prefix.text
+                }),
+                None => others.get(it.number as usize).map(|other| other.text),
+            };
+            if let Some(text) = text {
+                prefetch(&room.0, text.at);
+                prefetch(&room.0, text.at + 64);
+            }
+        }
+        let mut waiting = std::mem::take(&mut window.0);
+        for it in waiting.drain(..) {
+            match split(it.key) {
+                Some((prefix, partition)) => {
+                    let number = if self.is_last(prefix) { self.last } else { self.prefix(prefix, it.hash) };
+                    self.put_in(number, partition, it.key, it.record);
+                }
+                None => self.put_other(it.key, it.hash, it.record),
+            }
+        }
+        // Its room is used again.
+        window.0 = waiting;
+    }
+
+    #[inline(always)]
+    fn hash(&self, bytes: &[u8]) -> u32 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(bytes);
+        hasher.finish() as u32
+    }
+
+    #[inline(always)]
+    fn is_last(&self, prefix: &[u8]) -> bool {
+        self.prefixes.get(self.last as usize).is_some_and(|last| self.room.get(last.text) == prefix)
+    }
+
+    #[inline(always)]
+    fn put_in(&mut self, number: u32, partition: i32, key: &[u8], record: Winner) {
+        let Some(prefix) = self.prefixes.get_mut(number as usize) else { return };
+        let room = prefix.room(partition);
+        let is_new = *room == NONE;
+        *room = record.max(*room);
+        if is_new {
+            prefix.live += 1;
+            self.live += 1;
+            if prefix.odd {
+                self.pin(key);
+            }
+        }
+    }
+
+    /// The number of a prefix, which is made if it is not there.
+    #[inline(always)]
+    fn prefix(&mut self, bytes: &[u8], hash: u32) -> u32 {
+        self.last = self.find(bytes, hash).unwrap_or_else(|| self.add(bytes, hash));
+        self.last
+    }
+
+    #[inline(always)]
+    fn find(&self, bytes: &[u8], hash: u32) -> Option<u32> {
+        let is = |number: u32| self.prefixes.get(number as usize).is_some_and(|it| self.room.get(it.text) == bytes);
+        self.by_prefix.find(hash, is)
+    }
+
+    #[cold]
+    fn add(&mut self, bytes: &[u8], hash: u32) -> u32 {
+        let number = self.prefixes.len() as u32;
+        let odd = bytes.first_chunk() != Some(&[0, 1]) || !is_counted_twice(bytes.get(2..).unwrap_or_default());
+        let text = self.room.add(bytes);
+        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: BTreeMap::new() });
+        self.by_prefix.add(hash, number);
+        number
+    }
+
+    #[inline(always)]
+    fn put_other(&mut self, key: &[u8], hash: u32, record: Winner) {
+        match self.find_other(key, hash).and_then(|number| self.others.get_mut(number as usize)) {
+            Some(other) => other.last = record.max(other.last),
+            None => self.add_other(key, hash, record),
+        }
+    }
+
+    #[inline(always)]
+    fn find_other(&self, key: &[u8], hash: u32) -> Option<u32> {
+        let is = |number: u32| self.others.get(number as usize).is_some_and(|it| self.room.get(it.text) == key);
+        self.by_key.find(hash, is)
+    }
+
+    #[cold]
+    fn add_other(&mut self, key: &[u8], hash: u32, record: Winner) {
+        self.by_key.add(hash, self.others.len() as u32);
+        let text = self.room.add(key);
+        self.others.push(Other { text, last: record });
+        self.live += 1;
+        if Key::decode(key).is_ok_and(|key| !key.trailing.is_empty()) {
+            self.pin(key);
+        }
+    }
+
+    /// The greatest offset of a key; None if it was never put.
+    pub fn get(&self, key: &[u8]) -> Option<i64> {
+        let Some((bytes, partition)) = split(key) else {
+            let number = self.find_other(key, self.hash(key))?;
+            return self.others.get(number as usize).map(|other| other.last.offset);
+        };
+        let prefix = self.prefixes.get(self.find(bytes, self.hash(bytes))? as usize)?;
+        let found = match usize::try_from(partition).ok().and_then(|i| prefix.run.get(i)) {
+            Some(record) => Some(*record),
+            None => prefix.apart.get(&partition).copied(),
+        };
+        found.filter(|record| *record != NONE).map(|record| record.offset)
+    }
+
+    /// Says that tombstones of a key must stay, whatever the clock says: something that they hide stays too.
+    pub fn pin(&mut self, key: &[u8]) {
+        self.pinned.insert(as_meant(key));
+    }
+
+    /// Whether tombstones of a key must stay: the coordinator knows it by other bytes too, or it was pinned.
+    #[inline]
+    pub fn is_pinned(&self, key: &[u8]) -> bool {
+        self.pinned(key).is_some()
+    }
+
+    /// A key as the coordinator means it, if it is pinned.
+    #[inline]
+    pub fn pinned(&self, key: &[u8]) -> Option<&[u8]> {
+        if self.pinned.is_empty() { None } else { self.pinned.get(&as_meant(key)).map(|key| &**key) }
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// The last record of every key, by offset.
+    pub fn winners(&self) -> Vec<Winner> {
+        let mut all = Vec::with_capacity(self.live);
+        self.prefixes.iter().for_each(|prefix| all.extend(prefix.all()));
+        all.extend(self.others.iter().map(|other| other.last));
+        all.sort_unstable();
+        all
+    }
+}
+
+/// Front part and partition of a commit's key.
+#[inline(always)]
+fn split(key: &[u8]) -> Option<(&[u8], i32)> {
+    if !is_commit(key) {
+        return None;
+    }
+    let (prefix, partition) = key.split_last_chunk::<4>()?;
+    Some((prefix, i32::from_be_bytes(*partition)))
+}
+
+/// Whether a key is split.
+#[inline(always)]
+fn is_commit(key: &[u8]) -> bool {
+    matches!(key, [0, 0 | 1, _, _, _, _, ..])
+}
+
+/// Whether bytes are two counted strings and nothing else.
+fn is_counted_twice(bytes: &[u8]) -> bool {
+    skip_counted(bytes).and_then(skip_counted).is_some_and(<[u8]>::is_empty)
+}
+
+/// What is behind a counted string.
+fn skip_counted(bytes: &[u8]) -> Option<&[u8]> {
+    let (len, rest) = bytes.split_first_chunk::<2>()?;
+    rest.get(usize::from(u16::from_be_bytes(*len))..)
+}
+
+/// A key as the coordinator means it: of type 1 where it is of type 0, and without what follows its fields.
+fn as_meant(key: &[u8]) -> Box<[u8]> {
+    let Ok(read) = Key::decode(key) else { return key.into() };
+    let mut bytes = key.get(..key.len() - read.trailing.len()).unwrap_or(key).to_vec();
+    if let [0, number @ 0, ..] = bytes.as_mut_slice() {
+        *number = 1;
+    }
+    bytes.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(number: u8, group: &str, partition: i32) -> Vec<u8> {
+        let mut key = vec![0, number, 0, group.len() as u8];
+        key.extend_from_slice(group.as_bytes());
+        key.extend_from_slice(b"\0\x01t");
+        key.extend_from_slice(&partition.to_be_bytes());
+        key
+    }
+
+    #[test]
+    fn the_greatest_offset_of_every_key() {
+        let mut keys = Keys::default();
+        let mut naive = std::collections::HashMap::new();
+        let mut state = 1u64;
+        let mut roll = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        // Half of them look ahead.
+        let all: Vec<_> = (0..20_000)
+            .map(|_| {
+                let offset = roll(1 << 40) as i64;
+                let group = format!("g{}", roll(20));
+                let key = match roll(8) {
+                    0 => vec![0, 2, 0, roll(9) as u8],
+                    1 => (0..roll(6)).map(|_| roll(2) as u8).collect(),
+                    2 => commit(roll(2) as u8, &group, roll(1 << 32) as u32 as i32),
+                    _ => commit(1, &group, roll(400) as i32),
+                };
+                (key, offset)
+            })
+            .collect();
+        let mut window = Window::default();
+        for (i, (key, offset)) in all.iter().enumerate() {
+            let record = Winner { offset: *offset, place: *offset as u64 / 2 };
+            match i / 100 % 2 {
+                0 => keys.put(key, record),
+                _ => keys.put_soon(key, record, &mut window),
+            }
+            let room = naive.entry(key.clone()).or_insert(*offset);
+            *room = (*offset).max(*room);
+        }
+        keys.settle(&mut window);
+        assert_eq!(keys.len(), naive.len());
+        naive.iter().for_each(|(key, offset)| assert_eq!(keys.get(key), Some(*offset), "{key:?}"));
+        let mut all: Vec<_> = naive.into_values().map(|offset| Winner { offset, place: offset as u64 / 2 }).collect();
+        all.sort_unstable();
+        assert_eq!(keys.winners(), all);
+        assert_eq!(keys.get(&commit(1, "nobody", 0)), None);
+        assert_eq!(keys.get(&commit(1, "g1", 70_000)), None);
+    }
+
+    fn at(offset: i64) -> Winner {
+        Winner { offset, place: 0 }
+    }
+
+    #[test]
+    fn keys_that_have_other_bytes_too_are_pinned() {
+        let mut keys = Keys::default();
+        keys.put(&commit(1, "g", 0), at(1));
+        keys.put(&[0, 2, 0, 1, b'g'], at(2));
+        assert!(!keys.is_pinned(&commit(1, "g", 0)));
+        keys.put(&commit(0, "g", 0), at(3));
+        assert!(keys.is_pinned(&commit(1, "g", 0)) && !keys.is_pinned(&commit(1, "g", 1)));
+        let more = [commit(1, "g", 1), b"more".to_vec()].concat();
+        keys.put(&more, at(4));
+        assert!(keys.is_pinned(&commit(1, "g", 1)) && keys.is_pinned(&more));
+        assert!(!keys.is_pinned(&[0, 2, 0, 1, b'g']));
+        keys.put(&[0, 2, 0, 1, b'g', b'!'], at(5));
+        assert!(keys.is_pinned(&[0, 2, 0, 1, b'g']));
+    }
+}

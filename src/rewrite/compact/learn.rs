@@ -1,0 +1,376 @@
+//! Goes through a log and takes up what a cleaner must know: the last record of every key, what producers are remembered
+//! by, where transactions end, what is damaged.
+//!
+//! Of a record only its key is looked at. Records of a transaction wait until its end is met; then their batches are
+//! looked at, if it was COMMIT. Must not know: how far a cleaner may go, and what is done with what goes.
+
+use super::Aim;
+use super::collect::{Collector, Waiting};
+use super::keys::Window;
+use super::places::Places;
+use super::survey::{Damage, OpenTransaction, Place, Remedy, Survey};
+use crate::fault::FaultKind;
+use crate::log::batch::Header;
+use crate::log::map::WINDOW;
+use crate::log::{Batch, Control, Inflater, Segment, Span};
+use crate::rewrite::interrupt::Interrupt;
+use crate::rewrite::plan::frames;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use std::io;
+use std::ops::ControlFlow;
+
+/// Of more places of damage, the rest are only counted.
+const MOST_DAMAGE: usize = 10_000;
+
+/// With more damaged batches, a log is not compacted at all: which they are would fill the memory.
+const MOST_REMEDIES: usize = 1 << 20;
+
+/// Of more end markers, where they stand is not kept: the second pass then looks at the head of every batch.
+const MOST_CONTROLS: usize = 1 << 20;
+
+/// Batches of a producer whose transaction has not ended.
+#[derive(Debug)]
+struct Pending {
+    epoch: i16,
+    first_offset: i64,
+    last_offset: i64,
+    last_timestamp: i64,
+    batches: u64,
+    /// Where those begin that are to be cleaned, counted through all segments.
+    places: Places,
+}
+
+/// Takes up a log, batch by batch.
+pub struct Learner<'s> {
+    segments: &'s [Segment],
+    log_start: i64,
+    until: i64,
+    survey: Survey,
+    pending: HashMap<i64, Pending, RandomState>,
+    window: Window<'s>,
+    inflater: Inflater,
+    /// The last offset so far.
+    last: i64,
+    /// The number of the present segment.
+    number: u32,
+    /// How many bytes lie before it.
+    start: u64,
+    /// Where the present batch begins in it.
+    position: u64,
+}
+
+impl<'s> Learner<'s> {
+    /// Of nothing yet, to be cleaned below `until`.
+    pub fn new(segments: &'s [Segment], aim: &Aim, until: i64) -> Self {
+        Learner {
+            segments,
+            log_start: aim.log_start.unwrap_or(i64::MIN),
+            until,
+            survey: Survey::new(segments, aim.now, until),
+            pending: HashMap::default(),
+            window: Window::default(),
+            inflater: Inflater::with_limit(aim.max_inflated),
+            last: -1,
+            number: 0,
+            start: 0,
+            position: 0,
+        }
+    }
+
+    /// Reads all of it. `progress` is told of bytes read.
+    ///
+    /// # Errors
+    /// If the work is interrupted, or more batches are damaged than can be remembered.
+    pub fn learn(mut self, interrupt: &Interrupt, progress: &mut dyn FnMut(u64)) -> io::Result<Survey> {
+        for (number, segment) in self.segments.iter().enumerate() {
+            self.number = number as u32;
+            self.start = self.through((self.number, 0));
+            // A segment that is empty still says where it begins.
+            self.last = self.last.max(segment.base_offset().unwrap_or(0).saturating_sub(1));
+            for span in segment.spans() {
+                match span {
+                    Span::Batch(batch) => {
+                        interrupt.check()?;
+                        progress(self.start + batch.position());
+                        self.batch(&batch);
+                    }
+                    Span::Hole(hole) => self.hole(hole.position, hole.fault),
+                }
+            }
+            self.refuse_ruin(segment)?;
+            if segment.was_cut() {
+                self.damage((self.number, segment.len()), FaultKind::FileCut);
+            }
+        }
+        self.finish()
+    }
+
+    fn finish(mut self) -> io::Result<Survey> {
+        let open = self.pending.iter().map(|(id, pending)| OpenTransaction {
+            producer_id: *id,
+            producer_epoch: pending.epoch,
+            first_offset: pending.first_offset,
+            last_offset: pending.last_offset,
+            batches: pending.batches,
+            last_timestamp: pending.last_timestamp,
+        });
+        self.survey.open = open.collect();
+        self.survey.open.sort_by_key(|open| open.first_offset);
+        self.survey.open_from = self.survey.open.iter().map(|it| (it.producer_id, it.first_offset)).collect();
+        // What is open stays as it is, and what hides it must stay too.
+        for pending in std::mem::take(&mut self.pending).into_values() {
+            if pending.places.iter().next().is_some() {
+                self.survey.controls = None;
+            }
+            self.visit(&pending.places, Waiting::Open);
+        }
+        self.survey.keys.settle(&mut self.window);
+        self.survey.end = self.last.saturating_add(1);
+        Ok(self.survey)
+    }
+
+    /// The place of a byte that is counted through all segments.
+    #[inline]
+    fn place(&self, through: u64) -> Place {
+        if through >= self.start {
+            return (self.number, through - self.start);
+        }
+        let number = self.survey.starts.partition_point(|start| *start <= through).saturating_sub(1);
+        (number as u32, through - self.survey.starts.get(number).copied().unwrap_or(0))
+    }
+
+    /// A place, counted through all segments.
+    fn through(&self, (number, position): Place) -> u64 {
+        self.survey.starts.get(number as usize).copied().unwrap_or(0) + position
+    }
+
+    fn hole(&mut self, position: u64, fault: FaultKind) {
+        let place = (self.number, position);
+        let is_last = self.number as usize + 1 == self.segments.len();
+        match fault {
+            FaultKind::TornBatch { .. } if is_last => self.survey.torn = Some(Damage { place, fault }),
+            FaultKind::ZeroTail if is_last => self.survey.torn = Some(Damage { place, fault }),
+            FaultKind::ZeroTail => {}
+            _ => self.damage(place, fault),
+        }
+    }
+
+    #[cold]
+    fn damage(&mut self, place: Place, fault: FaultKind) {
+        self.survey.damage_in_all += 1;
+        if self.survey.damage.len() < MOST_DAMAGE {
+            self.survey.damage.push(Damage { place, fault });
+        }
+    }
+
+    /// An error if so much is damaged that which batches could not be remembered.
+    fn refuse_ruin(&self, segment: &Segment) -> io::Result<()> {
+        if self.survey.remedies.len() <= MOST_REMEDIES {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "{}: up to here more than {MOST_REMEDIES} batches are damaged; that much is not skipped: 'grouplog salvage' \
+             makes a sound log of what is left",
+            segment.path().display()
+        )))
+    }
+
+    #[cold]
+    fn damaged_batch(&mut self, place: Place, fault: FaultKind, remedy: Remedy) {
+        self.damage(place, fault);
+        // Of more, none is remembered, and an error is what comes of it.
+        if self.survey.remedies.len() <= MOST_REMEDIES {
+            self.survey.remedies.insert(place, remedy);
+        }
+    }
+
+    #[inline]
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let header = batch.header();
+        let place = (self.number, batch.position());
+        self.position = batch.position();
+        if let Err(fault) = batch.check_crc() {
+            return self.damaged_batch(place, fault, Remedy::LeaveOut);
+        }
+        // Of a wrapper, the base offset is that of its last record.
+        if header.base_offset <= self.last || header.last_offset < header.base_offset {
+            let fault = FaultKind::OffsetOrder { previous: self.last };
+            return self.damaged_batch(place, fault, Remedy::LeaveOut);
+        }
+        let from = self.last;
+        self.last = header.last_offset;
+        let counts = header.base_offset < self.until;
+        if counts {
+            let before = &mut self.survey.before;
+            before.batches += 1;
+            before.bytes += batch.len();
+            before.empty += u64::from(header.count == 0);
+            before.horizons += u64::from(header.delete_horizon_ms.is_some());
+            self.survey.newest = Some((header.last_offset, self.start + place.1));
+        } else if self.survey.behind.is_none() {
+            self.survey.behind = Some(self.start + place.1);
+        }
+        if header.producer_id == -1 && !header.control {
+            if counts {
+                self.collect(batch, place, from, Waiting::Committed);
+            }
+            return;
+        }
+        self.survey.producers.batch(&header, self.start + place.1);
+        match header.control {
+            true => self.control(batch, place, counts),
+            false => self.wait(&header, counts),
+        }
+    }
+
+    fn wait(&mut self, header: &Header, counts: bool) {
+        let place = self.start + self.position;
+        let pending = self.pending.entry(header.producer_id).or_insert_with(|| Pending {
+            epoch: header.producer_epoch,
+            first_offset: header.base_offset,
+            last_offset: header.last_offset,
+            last_timestamp: header.max_timestamp,
+            batches: 0,
+            places: Places::default(),
+        });
+        pending.epoch = header.producer_epoch;
+        pending.last_offset = header.last_offset;
+        pending.last_timestamp = pending.last_timestamp.max(header.max_timestamp);
+        pending.batches += 1;
+        if counts {
+            pending.places.push(place);
+        }
+    }
+
+    fn control(&mut self, batch: &Batch<'_>, place: Place, counts: bool) {
+        let header = batch.header();
+        let mut ended = None;
+        let mut bad = None;
+        for item in batch.records(&mut self.inflater).by_ref() {
+            match item.as_ref().map_err(|bad| bad.fault.kind.clone()).and_then(|record| {
+                let control = Control::parse(record).map_err(|fault| fault.kind)?;
+                Ok((control, record.offset))
+            }) {
+                Ok((control, offset)) => {
+                    ended = match control {
+                        Control::Commit(_) => Some(Waiting::Committed),
+                        Control::Abort(_) => Some(Waiting::Aborted),
+                        _ => ended,
+                    };
+                    if counts {
+                        self.survey.before.records += 1;
+                        self.survey.before_start += u64::from(offset < self.log_start);
+                    }
+                }
+                Err(fault) => bad = Some(fault),
+            }
+        }
+        if let Some(fault) = bad {
+            self.damaged_batch(place, fault, Remedy::LeaveOut);
+        }
+        let has_data = ended.is_some() && self.pending.contains_key(&header.producer_id);
+        if counts && let Some(controls) = &mut self.survey.controls {
+            controls.push((self.start + place.1, has_data));
+            if controls.len() > MOST_CONTROLS {
+                self.survey.controls = None;
+            }
+        }
+        let Some(ended) = ended else { return };
+        if counts {
+            self.survey.before.commits += u64::from(ended == Waiting::Committed);
+            self.survey.before.aborts += u64::from(ended == Waiting::Aborted);
+        }
+        if let Some(pending) = self.pending.remove(&header.producer_id) {
+            self.visit(&pending.places, ended);
+        }
+    }
+
+    /// Looks at the batches of a transaction that has ended, or never will.
+    fn visit(&mut self, places: &Places, ended: Waiting) {
+        let segments = self.segments;
+        let mut behind = Behind::new(self);
+        for through in places.iter() {
+            let place = self.place(through);
+            let Some(segment) = segments.get(place.0 as usize) else { continue };
+            let Some(batch) = frames(segment.bytes(), place.1, segment.len()).next() else { continue };
+            behind.touched(place, batch.len());
+            self.collect(&batch, place, batch.header().base_offset.saturating_sub(1), ended);
+        }
+        behind.let_go();
+    }
+
+    /// Takes up the keys of a batch whose offsets lie above `from`.
+    #[inline]
+    fn collect(&mut self, batch: &Batch<'_>, place: Place, from: i64, ended: Waiting) {
+        let at = self.through(place);
+        let segments = self.segments;
+        let bytes = segments.get(place.0 as usize).map_or(&[][..], Segment::bytes);
+        let Learner { survey, inflater, window, .. } = self;
+        let Survey { keys, before, aborted, before_start, .. } = survey;
+        let (log_start, last) = (self.log_start, batch.header().last_offset);
+        let first = from.saturating_add(1).max(log_start);
+        let mut collector = Collector {
+            keys,
+            window,
+            bytes,
+            at,
+            before,
+            aborted,
+            before_start,
+            log_start,
+            first,
+            last,
+            ended,
+            bad: None,
+        };
+        let mut records = batch.records(inflater);
+        let _: ControlFlow<()> = records.each(&mut collector, Collector::record, Collector::bad);
+        let fault = records.fault().map(|fault| fault.kind.clone());
+        if let Some(fault) = collector.bad.or(fault) {
+            self.damaged_batch(place, fault, Remedy::Rebuild);
+        }
+    }
+}
+
+/// Pages that had left memory before batches of a transaction were looked at, and are to leave it again.
+struct Behind<'s> {
+    segments: &'s [Segment],
+    /// What begins here or behind it is still in memory: the scan holds its window and the one before, and lets go of
+    /// them itself.
+    held: Place,
+    /// Of one segment, from a byte to another.
+    touched: Option<(u32, u64, u64)>,
+}
+
+impl<'s> Behind<'s> {
+    fn new(learner: &Learner<'s>) -> Self {
+        let window = WINDOW as u64;
+        let held = (learner.position - learner.position % window).saturating_sub(window);
+        Behind { segments: learner.segments, held: (learner.number, held), touched: None }
+    }
+
+    /// So many bytes at a place were looked at. Places ascend.
+    #[inline]
+    fn touched(&mut self, place: Place, len: u64) {
+        if place >= self.held {
+            return;
+        }
+        let (number, from) = place;
+        match &mut self.touched {
+            Some((its, _, to)) if *its == number && from < to.saturating_add(WINDOW as u64) => *to = from + len,
+            _ => {
+                self.let_go();
+                self.touched = Some((number, from, from + len));
+            }
+        }
+    }
+
+    fn let_go(&mut self) {
+        let Some((number, from, to)) = self.touched.take() else { return };
+        let to = if number == self.held.0 { to.min(self.held.1) } else { to };
+        if let Some(segment) = self.segments.get(number as usize) {
+            segment.release(from as usize..to as usize);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The way of the second pass: it goes to the batches that may stay, and passes over the others.
+//!
+//! Must not know: which of them stay, and what is done with them.
+
+use super::keys::Winner;
+use super::survey::Survey;
+use crate::log::map::WINDOW;
+use crate::log::{Batch, Segment};
+use crate::rewrite::plan::frames;
+use std::io;
+
+/// Where batches begin that may stay, in what is cleaned.
+pub fn stops(survey: &Survey, winners: &[Winner], controls: &[(u64, bool)]) -> Vec<u64> {
+    let mut all: Vec<u64> = winners.iter().map(|winner| winner.place).collect();
+    all.extend(controls.iter().map(|(place, _)| *place));
+    all.extend(survey.producers.places());
+    all.extend(survey.newest.map(|(_, place)| place));
+    let behind = survey.behind.unwrap_or(u64::MAX);
+    all.retain(|place| *place < behind);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Looks at the batches of a segment that begin at `stops`, counted through all segments, of which so many bytes lie
+/// before this one.
+///
+/// # Errors
+/// Those of `look`.
+pub fn visit(
+    segment: &Segment,
+    start: u64,
+    stops: &[u64],
+    look: &mut dyn FnMut(&Batch<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut held_from = 0;
+    for stop in stops {
+        let position = stop - start;
+        let Some(batch) = frames(segment.bytes(), position, segment.len()).next() else { continue };
+        look(&batch)?;
+        if position >= held_from + WINDOW as u64 {
+            segment.release(held_from as usize..position as usize);
+            held_from = position;
+        }
+    }
+    segment.release(held_from as usize..segment.bytes().len());
+    Ok(())
+}

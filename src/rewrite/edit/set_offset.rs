@@ -1,0 +1,320 @@
+//! Committed offsets that are set: the latest commit of a key is replaced, or one is written where there is none.
+//!
+//! Must not know: where wishes come from.
+
+use super::drops::Drops;
+use super::rename::Renames;
+use super::{Draft, Item, Note, Origin};
+use crate::model::replay::State;
+use crate::model::store::OffsetKey;
+use crate::schema::offsets::{OffsetCommitKey, OffsetCommitValue};
+use crate::schema::wire::Text;
+use crate::schema::{Key, KeyFields, RecordType, Value, VersionedValue};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+/// Where a group is to go on reading a partition.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wish {
+    /// The group, by its name in the output.
+    pub group: Vec<u8>,
+    /// The topic, by its name in the output.
+    pub topic: Vec<u8>,
+    /// Its partition.
+    pub partition: i32,
+    /// The offset.
+    pub offset: i64,
+}
+
+impl Wish {
+    /// Reads `GROUP/TOPIC/PARTITION=N`. A group may hold slashes and equals signs, a topic cannot.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn parse(text: &str) -> Result<Wish, String> {
+        let bad = || format!("'{text}' is not GROUP/TOPIC/PARTITION=OFFSET, as in my-group/orders/0=42");
+        let (key, offset) = text.rsplit_once('=').ok_or_else(bad)?;
+        let (rest, partition) = key.rsplit_once('/').ok_or_else(bad)?;
+        let (group, topic) = rest.rsplit_once('/').ok_or_else(bad)?;
+        let wish = Wish {
+            group: group.as_bytes().to_vec(),
+            topic: topic.as_bytes().to_vec(),
+            partition: partition.parse().map_err(|_| bad())?,
+            offset: offset.parse().map_err(|_| bad())?,
+        };
+        wish.checked()
+    }
+
+    fn checked(self) -> Result<Wish, String> {
+        if self.offset < 0 || self.partition < 0 || self.topic.is_empty() {
+            return Err(format!(
+                "partition {} and offset {} of '{}' must not be below 0, and a topic has a name",
+                self.partition,
+                self.offset,
+                String::from_utf8_lossy(&self.topic)
+            ));
+        }
+        if self.group.len() > i16::MAX as usize || self.topic.len() > 249 {
+            return Err("a group's name has 32767 bytes at most, a topic's 249".to_owned());
+        }
+        Ok(self)
+    }
+
+    /// Key and value of a record that says so, committed at a moment in milliseconds since 1970.
+    pub fn record(&self, version: i16, now: i64) -> (Vec<u8>, Vec<u8>) {
+        let mut value = Vec::new();
+        let data = OffsetCommitValue { offset: self.offset, commit_timestamp: now, ..blank_commit() };
+        let data = Value::OffsetCommit(data);
+        VersionedValue { version, whose: None, data, trailing: &[] }.encode(&mut value);
+        (key_bytes(RecordType::OffsetCommit, &self.group, &self.topic, self.partition), value)
+    }
+
+    /// Reads a file of them: lines `group,topic,partition,offset` as `kafka-consumer-groups --export` writes them for
+    /// several groups (names may stand in double quotes), or JSON objects with these four names, one a line.
+    ///
+    /// # Errors
+    /// What is wrong, with the number of the line.
+    pub fn read_all(text: &str) -> Result<Vec<Wish>, String> {
+        let mut wishes = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start_matches('\u{feff}').trim_end_matches('\r');
+            if line.trim().is_empty() || line.starts_with('#') || number == 0 && line.starts_with("group,") {
+                continue;
+            }
+            let wish = if line.trim_start().starts_with('{') { of_json(line) } else { of_csv(line) };
+            wishes.push(wish.and_then(Wish::checked).map_err(|why| format!("line {}: {why}", number + 1))?);
+        }
+        Ok(wishes)
+    }
+}
+
+fn of_json(line: &str) -> Result<Wish, String> {
+    let object: serde_json::Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let text = |name: &str| object.get(name).and_then(|it| it.as_str()).ok_or(format!("no text '{name}'"));
+    let number = |name: &str| object.get(name).and_then(serde_json::Value::as_i64).ok_or(format!("no number '{name}'"));
+    let partition = i32::try_from(number("partition")?).map_err(|_| "a partition that is none".to_owned())?;
+    Ok(Wish {
+        group: text("group")?.as_bytes().to_vec(),
+        topic: text("topic")?.as_bytes().to_vec(),
+        partition,
+        offset: number("offset")?,
+    })
+}
+
+fn of_csv(line: &str) -> Result<Wish, String> {
+    let fields = csv_fields(line).ok_or("a double quote is not closed")?;
+    let [group, topic, partition, offset] = fields.as_slice() else {
+        let why = if fields.len() == 3 { "; put the group in front of topic, partition and offset" } else { "" };
+        return Err(format!("{} fields where group,topic,partition,offset are wanted{why}", fields.len()));
+    };
+    Ok(Wish {
+        group: group.as_bytes().to_vec(),
+        topic: topic.as_bytes().to_vec(),
+        partition: partition.trim().parse().map_err(|_| format!("'{partition}' is no partition"))?,
+        offset: offset.trim().parse().map_err(|_| format!("'{offset}' is no offset"))?,
+    })
+}
+
+/// The fields of a line; a quote inside quotes stands twice.
+fn csv_fields(line: &str) -> Option<Vec<String>> {
+    let mut fields = Vec::new();
+    let mut rest = line;
+    loop {
+        let Some(quoted) = rest.strip_prefix('"') else {
+            let (field, behind) = rest.split_once(',').map_or((rest, None), |(field, behind)| (field, Some(behind)));
+            fields.push(field.to_owned());
+            match behind {
+                Some(behind) => rest = behind,
+                None => return Some(fields),
+            }
+            continue;
+        };
+        let mut field = String::new();
+        let mut inside = quoted;
+        loop {
+            let (text, behind) = inside.split_once('"')?;
+            field.push_str(text);
+            match behind.strip_prefix('"') {
+                Some(more) => {
+                    field.push('"');
+                    inside = more;
+                }
+                None => {
+                    inside = behind;
+                    break;
+                }
+            }
+        }
+        fields.push(field);
+        match inside.strip_prefix(',') {
+            Some(behind) => rest = behind,
+            None if inside.is_empty() => return Some(fields),
+            None => return None,
+        }
+    }
+}
+
+/// Offsets to set, once it is known where the commits are.
+#[derive(Debug, Default, Clone)]
+pub struct SetOffsets {
+    /// Records that are replaced, and the offsets that they get.
+    pub replaced: HashMap<Origin, i64>,
+    /// Commits that are written, by the log whose end they go to.
+    pub appended: BTreeMap<usize, Vec<Wish>>,
+    /// What now is, in milliseconds since 1970.
+    pub now: i64,
+}
+
+/// Wishes on their way: which commits they are about is found log by log.
+#[derive(Debug, Default)]
+pub struct Wishes {
+    all: BTreeMap<(Vec<u8>, Vec<u8>, i32), i64>,
+    found: HashMap<(Vec<u8>, Vec<u8>, i32), Vec<Origin>>,
+    /// Logs that hold something of a group, by its name in the output.
+    homes: HashMap<Vec<u8>, usize>,
+    /// Keys that a transaction holds that has not ended.
+    pub pending: Vec<Wish>,
+}
+
+impl Wishes {
+    /// Of several for one key the last holds.
+    pub fn new(wishes: Vec<Wish>) -> Self {
+        let key = |wish: Wish| ((wish.group, wish.topic, wish.partition), wish.offset);
+        Wishes { all: wishes.into_iter().map(key).collect(), ..Wishes::default() }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether a group is asked for, by its name in the output.
+    pub fn has_group(&self, group: &[u8]) -> bool {
+        self.all.range((group.to_vec(), Vec::new(), i32::MIN)..).next().is_some_and(|((name, ..), _)| name == group)
+    }
+
+    /// Looks for the latest commits in the state of a log. What goes before is not there.
+    pub fn look(&mut self, feed: usize, state: &State, drops: &Drops, renames: &Renames) {
+        for (prefix, group, topic) in state.offsets.prefixes() {
+            let (new_group, new_topic) = (renames.group(group).to_vec(), renames.topic(topic).to_vec());
+            if self.has_group(&new_group) {
+                self.homes.insert(new_group.clone(), feed);
+            }
+            for (partition, slot) in state.offsets.slots(prefix) {
+                let place = (new_group.clone(), new_topic.clone(), partition);
+                if !self.all.contains_key(&place) {
+                    continue;
+                }
+                let origin = Origin { feed, offset: slot.log_offset };
+                let key = key_bytes(RecordType::OffsetCommit, group, topic, partition);
+                let value = state.values.get(slot.place);
+                if drops.why(&Item { origin, key: Some(&key), value }).is_none() {
+                    self.found.entry(place).or_default().push(origin);
+                }
+            }
+        }
+        for (bytes, _) in state.others.iter() {
+            let Ok(key) = Key::decode(bytes) else { continue };
+            let name = renames.group(key.group());
+            if self.has_group(name) {
+                self.homes.entry(name.to_vec()).or_insert(feed);
+            }
+        }
+        self.look_at_open(state, renames);
+    }
+
+    fn look_at_open(&mut self, state: &State, renames: &Renames) {
+        for key in state.open.values().flat_map(|open| open.commits.keys()) {
+            let OffsetKey { prefix, partition } = *key;
+            let Some((group, topic)) = state.offsets.names(prefix) else { continue };
+            let place = (renames.group(group).to_vec(), renames.topic(topic).to_vec(), partition);
+            if let Some(offset) = self.all.get(&place) {
+                self.pending.push(Wish { group: place.0, topic: place.1, partition, offset: *offset });
+            }
+        }
+    }
+
+    /// What to do, at a moment in milliseconds since 1970. `home` says to which log a group goes that none holds, by its
+    /// name in the output.
+    ///
+    /// # Errors
+    /// Those of `home`.
+    pub fn settle<E>(self, now: i64, home: impl Fn(&[u8]) -> Result<usize, E>) -> Result<SetOffsets, E> {
+        let mut set = SetOffsets { now, ..SetOffsets::default() };
+        for (place, offset) in self.all {
+            if let Some(origins) = self.found.get(&place) {
+                set.replaced.extend(origins.iter().map(|origin| (*origin, offset)));
+                continue;
+            }
+            let feed = match self.homes.get(&place.0) {
+                Some(feed) => *feed,
+                None => home(&place.0)?,
+            };
+            let (group, topic, partition) = place;
+            let wish = Wish { group, topic, partition, offset };
+            set.appended.entry(feed).or_default().push(wish);
+        }
+        Ok(set)
+    }
+}
+
+/// The key of a commit.
+pub fn key_bytes(record_type: RecordType, group: &[u8], topic: &[u8], partition: i32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let fields =
+        OffsetCommitKey { group: Text(group), topic: Text(topic), partition, unknown_tags: Default::default() };
+    Key { record_type, fields: KeyFields::Offset(fields), trailing: &[] }.encode(&mut bytes);
+    bytes
+}
+
+fn blank_commit() -> OffsetCommitValue<'static> {
+    <OffsetCommitValue<'_> as crate::schema::wire::Field<'_>>::absent()
+}
+
+impl SetOffsets {
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        self.replaced.is_empty() && self.appended.is_empty()
+    }
+
+    /// Replaces what the latest commit of a key says: the offset; no leader epoch and no metadata, which belong to the old
+    /// one; committed now. A time to live of its own counts from now.
+    pub(super) fn apply(&self, origin: Origin, draft: &mut Draft<'_>) {
+        let Some(offset) = self.replaced.get(&origin) else { return };
+        let Some((record_type, value)) = self.changed(draft, *offset) else { return };
+        let (old, new) = value;
+        draft.value = Some(Cow::Owned(new));
+        draft.notes.push(Note::saying("set-offset", format!("{record_type}: {old} becomes {offset}")));
+    }
+
+    fn changed(&self, draft: &Draft<'_>, offset: i64) -> Option<(&'static str, (i64, Vec<u8>))> {
+        let record_type = Key::decode(&draft.key).ok()?.record_type;
+        let mut value = record_type.decode_value(draft.value.as_deref()?).ok()?;
+        let old;
+        match &mut value.data {
+            Value::OffsetCommit(data) => {
+                old = data.offset;
+                let lives = data.expire_timestamp.saturating_sub(data.commit_timestamp);
+                if data.expire_timestamp != -1 {
+                    data.expire_timestamp = self.now.saturating_add(lives);
+                }
+                (data.offset, data.commit_timestamp, data.leader_epoch) = (offset, self.now, -1);
+                data.metadata = Text(b"");
+            }
+            Value::LegacyOffsetCommitOfLaterVersion(data) => {
+                old = data.offset;
+                (data.offset, data.commit_timestamp, data.leader_epoch) = (offset, self.now, -1);
+                data.metadata = Text(b"");
+            }
+            Value::LegacyOffsetCommit(data) => {
+                old = data.offset;
+                (data.offset, data.commit_timestamp) = (offset, self.now);
+                data.metadata = Text(b"");
+            }
+            _ => return None,
+        }
+        let mut bytes = Vec::new();
+        value.encode(&mut bytes);
+        Some((record_type.name(), (old, bytes)))
+    }
+}

@@ -6,6 +6,8 @@ pub mod code;
 pub mod finding;
 mod list;
 pub mod side;
+pub mod stats;
+pub mod transactions;
 pub mod verify;
 
 pub use code::Code;

@@ -44,6 +44,8 @@ pub fn main() -> ExitCode {
         Command::Salvage(args) => cmd::salvage::run(args, &mut context),
         Command::Compact(args) => cmd::compact::run(args, &mut context),
         Command::Verify(args) => cmd::verify::run(args, &mut context),
+        Command::Stats(args) => cmd::stats::run(args, &mut context),
+        Command::Txns(args) => cmd::txns::run(args, &mut context),
         Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
         Command::Schema(args) => cmd::schema::run(args, &mut context),
         Command::Generate(args) => cmd::generate::run(args, &mut context),

@@ -8,7 +8,9 @@ mod compact;
 mod records;
 mod salvage;
 mod state;
+mod stats;
 mod tools;
+mod txns;
 
 pub use check::*;
 pub use common::*;
@@ -16,7 +18,9 @@ pub use compact::*;
 pub use records::*;
 pub use salvage::*;
 pub use state::*;
+pub use stats::*;
 pub use tools::*;
+pub use txns::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -96,6 +100,10 @@ pub enum Command {
     Compact(CompactArgs),
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?
     Verify(VerifyArgs),
+    /// Who fills the log: by group, topic partition, type, hour, producer, segment; what is dead; why it was not cleaned
+    Stats(StatsArgs),
+    /// Transactions: open, committed, aborted; what hangs, and the command that ends it
+    Txns(TxnsArgs),
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields

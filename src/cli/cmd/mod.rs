@@ -12,6 +12,8 @@ pub mod info;
 pub mod partition_of;
 pub mod salvage;
 pub mod schema;
+pub mod stats;
+pub mod txns;
 pub mod verify;
 
 /// How a verb ended, if it did not fail.

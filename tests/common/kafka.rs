@@ -74,6 +74,18 @@ impl Broker {
         driver
     }
 
+    /// Where clients find it.
+    pub fn address(&self) -> String {
+        String::from_utf8(output(&mut self.command(&["port"]))).unwrap().trim().to_owned()
+    }
+
+    /// Runs one of Kafka's tools by its short name, and gives what it printed.
+    pub fn tool(&self, name: &str, args: &[&str]) -> String {
+        let mut command = script("kafka");
+        command.args(["run", self.version, name]).args(args);
+        String::from_utf8(output(&mut command)).unwrap()
+    }
+
     /// What it says about its groups.
     pub fn truth(&self) -> Value {
         serde_json::from_slice(&output(&mut self.command(&["truth"]))).unwrap()

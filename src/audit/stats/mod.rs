@@ -72,7 +72,7 @@ impl Stats {
     }
 }
 
-/// Reads a partition, whose segments must be in order. `progress` is told of bytes read.
+/// Reads a partition, whose segments must be in order. `progress` is told of bytes read: [`Reading::All`] reads all twice.
 ///
 /// # Errors
 /// If a file cannot be read, or more of it is damaged than can be remembered.
@@ -119,8 +119,9 @@ fn whole(segments: &[Segment], aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::
         let remedy = if remedies.is_empty() { None } else { remedies.get(&place).copied() };
         remedy.map(|remedy| if remedy == Remedy::LeaveOut { Bad::All } else { Bad::Some })
     };
-    let counted = count(segments, counter, bad, aim.max_inflated, progress);
-    Ok(Stats { counted, after: Some(after), open, damage, bytes: bytes(segments) })
+    let bytes = bytes(segments);
+    let counted = count(segments, counter, bad, aim.max_inflated, &mut |at| progress(bytes + at));
+    Ok(Stats { counted, after: Some(after), open, damage, bytes })
 }
 
 fn after(survey: &Survey, kept: &Kept, open: &[OpenTransaction]) -> After {

@@ -45,7 +45,7 @@ pub fn run(args: &StatsArgs, context: &mut Context) -> Result<Outcome> {
         })
         .collect();
     let settings = settings(args, now);
-    let view = View { by: &by, top: args.top, reading, settings: &settings, now };
+    let view = View { by: &by, top: args.top, reading, extent: extent(args), settings: &settings, now };
     let text = match args.format {
         TextFormat::Table => render::text(&told, &view, context.looks()),
         TextFormat::Csv => render::csv(&told, &view),
@@ -74,22 +74,13 @@ fn one(
         now,
         delete_retention_ms: args.delete_retention,
         segment_bytes: args.segment_bytes as u64,
-        extent: if args.closed_only { Extent::Closed } else { Extent::All },
+        extent: extent(args),
         beyond_open: BeyondOpen::Never,
         log_start: start.filter(|start| *start > 0 && !args.ignore_log_start),
         max_inflated: args.input.reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED),
     };
     let paths = partition.paths();
-    let len = partition.bytes();
-    let (mut before, mut last) = (0, 0);
-    let stats = stats(&paths, reading, &aim, &mut |position| {
-        // The second reading goes on where the first one ended.
-        if position < last && last > len / 2 {
-            before = len;
-        }
-        last = position;
-        progress(before + position);
-    })?;
+    let stats = stats(&paths, reading, &aim, progress)?;
     if !args.why_not_cleaned {
         return Ok(Found { stats, cleaner: None, why: None });
     }
@@ -111,6 +102,10 @@ fn known(partition: &Partition, log_start: Option<i64>, first: i64) -> Result<Kn
         has_checkpoints: files.as_ref().is_some_and(has),
         log_start,
     })
+}
+
+fn extent(args: &StatsArgs) -> Extent {
+    if args.closed_only { Extent::Closed } else { Extent::All }
 }
 
 fn now(args: &StatsArgs) -> i64 {
@@ -173,9 +168,9 @@ fn say_damage(told: &[Told<'_>], context: &Context) -> Outcome {
     let mut outcome = Outcome::Clean;
     for it in told {
         let counted_all = &it.stats.counted;
-        let is_damage = |code: &&&str| !matches!(**code, "zero-tail" | "torn-batch");
+        let is_damage = |code: &str| !matches!(code, "zero-tail" | "torn-batch");
         let holes =
-            counted_all.holes.iter().filter(|(code, _)| is_damage(&code)).map(|(_, count)| count.number).sum::<u64>();
+            counted_all.holes.iter().filter(|(code, _)| is_damage(code)).map(|(_, count)| count.number).sum::<u64>();
         let batches = counted_all.damaged.batches;
         if holes + batches == 0 && counted_all.unreadable == 0 {
             continue;

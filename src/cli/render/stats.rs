@@ -10,6 +10,7 @@ use crate::audit::stats::{After, Reading, Stats};
 use crate::cli::args::By;
 use crate::cli::time::rfc3339;
 use crate::model::stats::{HOUR, Sum};
+use crate::rewrite::compact::Extent;
 use crate::schema::RecordType;
 use crate::words::counted;
 use std::path::Path;
@@ -40,6 +41,8 @@ pub struct View<'v> {
     pub top: usize,
     /// What was read.
     pub reading: Reading,
+    /// Which segments a compaction takes.
+    pub extent: Extent,
     /// The broker's.
     pub settings: &'v Settings,
     /// In ms since 1970.
@@ -231,9 +234,13 @@ pub fn top(mut rows: Vec<Row>, by: By, top: usize) -> Vec<Row> {
     if top == 0 || rows.len() <= top {
         return rows;
     }
-    // Of hours and segments the last ones.
     let others: Vec<Row> = match by {
-        By::Hour | By::Segment => rows.drain(..rows.len() - top).collect(),
+        // The last ones.
+        By::Hour => rows.drain(..rows.len() - top).collect(),
+        By::Segment => {
+            rows.sort_by_key(|row| std::cmp::Reverse(row.sum.bytes));
+            rows.split_off(top)
+        }
         _ => rows.split_off(top),
     };
     let mut sum = Sum::default();
@@ -302,7 +309,7 @@ fn totals(told: &[Told<'_>], view: &View<'_>) -> String {
     let counts = format!(
         "{}, {bytes} bytes: {}, {}, {}",
         counted(told.len() as u64, "partition"),
-        counted(segments, if view.is_estimate() { "segment looked into" } else { "segment" }),
+        counted(segments, if view.is_estimate() { "sampled segment" } else { "segment" }),
         counted(all.batches, "batch"),
         counted(all.records, "record")
     );
@@ -314,10 +321,14 @@ fn totals(told: &[Told<'_>], view: &View<'_>) -> String {
     if view.knows_live() {
         let after: u64 = told.iter().filter_map(|it| it.stats.after.as_ref()).map(|after| after.bytes).sum();
         text.push_str(&format!(
-            "live: {} records, dead: {} ({}); a compaction would leave {after} bytes ({} less)\n",
+            "live: {} records, dead: {} ({}); {} would leave {after} bytes ({} less)\n",
             all.live_records,
             all.dead_records(),
             percent(all.dead_records(), all.records),
+            match view.extent {
+                Extent::All => "a compaction of all of it",
+                Extent::Closed => "a broker's cleaner",
+            },
             percent(bytes.saturating_sub(after), bytes),
         ));
     }

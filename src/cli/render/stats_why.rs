@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// A block of lines.
 pub fn text(told: &Told<'_>, why: &Why, view: &View<'_>) -> String {
     let name = told.partition.map_or_else(|| told.path.display().to_string(), |number| format!("partition {number}"));
-    let mut text = format!("{name}: {} - {}\n", why.verdict.code(), verdict(told, why, view));
+    let mut text = format!("{name} ({}): {}\n", why.verdict.code(), verdict(told, why, view));
     for line in lines(told, why, view) {
         text.push_str(&format!("  {line}\n"));
     }
@@ -74,12 +74,13 @@ fn verdict(told: &Told<'_>, why: &Why, view: &View<'_>) -> String {
         Verdict::BelowRatio => format!(
             "normal: {ratio:.3} of it is dirty, and a cleaner waits for more than {least} (min.cleanable.dirty.ratio)"
         ),
-        Verdict::Due => format!("due: {}; a cleaner that is at work takes it soon", due(why, least)),
+        Verdict::Due => format!("{}; a cleaner that is at work takes it soon", due(why, least)),
         Verdict::CleanerStuck => format!(
             "the cleaner should have taken it: {}, and what waits is {} old; it does not run, or it has given this partition \
              up{}",
             due(why, least),
-            why.newest_dirty.map_or_else(|| "-".to_owned(), |newest| span_of_time(view.now.saturating_sub(newest))),
+            why.newest_dirty
+                .map_or_else(|| "-".to_owned(), |newest| span_of_time(view.now.saturating_sub(newest).max(0))),
             would_free(told),
         ),
     }
@@ -106,7 +107,7 @@ fn lines(told: &Told<'_>, why: &Why, view: &View<'_>) -> Vec<String> {
         why.clean_bytes,
         why.cleanable_bytes,
         why.oldest_dirty_ms
-            .map_or_else(String::new, |age| format!("; the oldest of it waits for {}", span_of_time(age))),
+            .map_or_else(String::new, |age| format!("; the oldest of it waits for {}", span_of_time(age.max(0)))),
     )];
     lines.extend(oddity(why));
     if why.active_bytes > 0 {

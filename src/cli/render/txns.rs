@@ -174,7 +174,7 @@ fn open(told: &Told<'_>, it: &Transaction, agreement: Agreement) -> String {
     };
     let age = told.age(it).map_or_else(
         || "nothing tells since when".to_owned(),
-        |age| format!("for {}, since {}", span_of_time(age), rfc3339(it.first_timestamp)),
+        |age| format!("for {}, since {}", span_of_time(age.max(0)), rfc3339(it.first_timestamp)),
     );
     let partition =
         told.partition.map_or_else(|| told.path.display().to_string(), |number| format!("partition {number}"));

@@ -8,6 +8,7 @@ use crate::log::{Inflater, Segment, Span};
 use crate::model::stats::{Bad, Counted, Counter, Depth, Window};
 use crate::rewrite::compact::Aim;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Bytes of a stretch, unless the log is too small for some.
@@ -59,46 +60,65 @@ pub(super) fn take(paths: &[PathBuf], sample: Sample, aim: &Aim) -> io::Result<S
     let (starts, length) = sample.stretches(bytes);
     let mut counter = Counter::new(Depth::Records, aim.log_start);
     let mut inflater = Inflater::with_limit(aim.max_inflated);
-    let mut starts = starts.into_iter().peekable();
     let mut before = 0;
     for (path, len) in paths.iter().zip(&lengths) {
         let end = before + len;
-        let here: Vec<u64> =
-            std::iter::from_fn(|| starts.next_if(|start| *start < end)).map(|it| it - before).collect();
+        let first = starts.partition_point(|start| start + length <= before);
+        let here = starts.get(first..).unwrap_or_default().iter().take_while(|start| **start < end);
+        let local = |at: u64| at.clamp(before, end) - before;
+        let here: Vec<_> = here.map(|start| (local(*start), local(start + length))).collect();
         before = end;
         if here.is_empty() {
             continue;
         }
         let segment = open(path)?;
         counter.segment(&segment);
+        // The first byte of a segment begins a batch, and so does what is behind the last one that was counted.
         let mut done = 0;
-        for start in here {
-            // Where the one before went on into this one's bytes, it begins behind that.
-            done = stretch(&segment, start.max(done), start + length, &mut counter, &mut inflater);
+        for (from, to) in here {
+            if from <= done {
+                done = stretch(&segment, done..to, Begin::AtBatch, &mut counter, &mut inflater);
+            } else {
+                done = stretch(&segment, from..to, Begin::Anywhere, &mut counter, &mut inflater);
+            }
         }
     }
     Ok(partly(with_ends(counter.finish(), paths)?, bytes))
 }
 
+/// Where a stretch begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begin {
+    AtBatch,
+    Anywhere,
+}
+
 /// Counts what begins in a stretch, and gives where that ends.
-fn stretch(segment: &Segment, from: u64, to: u64, counter: &mut Counter<'_>, inflater: &mut Inflater) -> u64 {
-    let mut at = from;
-    for span in segment.spans_from(from) {
-        if at >= to {
+fn stretch(
+    segment: &Segment,
+    range: Range<u64>,
+    begin: Begin,
+    counter: &mut Counter<'_>,
+    inflater: &mut Inflater,
+) -> u64 {
+    let mut at = range.start;
+    for span in segment.spans_from(range.start) {
+        if at >= range.end {
             break;
         }
+        // What stands in the middle of a batch is neither a hole nor a batch with a wrong CRC.
+        let counts = begin == Begin::AtBatch || at > range.start;
         match span {
             Span::Batch(batch) => {
                 at = batch.position() + batch.len();
                 let bad = batch.check_crc().err().map(|_| Bad::All);
-                // What begins in the middle of a batch may look like one for a moment.
-                if bad.is_none() || batch.position() > from {
+                if bad.is_none() || counts {
                     counter.batch(&batch, bad, inflater);
                 }
             }
             Span::Hole(hole) => {
                 at = hole.position + hole.length;
-                if hole.position > from {
+                if counts {
                     counter.hole(&hole);
                 }
             }

@@ -9,7 +9,7 @@ use crate::audit::stats::why::{Settings, Why};
 use crate::audit::stats::{After, Reading, Stats};
 use crate::cli::args::By;
 use crate::cli::time::rfc3339;
-use crate::model::stats::{HOUR, Sum};
+use crate::model::stats::{BATCH_SIZES, HOUR, Sum};
 use crate::rewrite::compact::Extent;
 use crate::schema::RecordType;
 use crate::words::counted;
@@ -315,14 +315,15 @@ fn totals(told: &[Told<'_>], view: &View<'_>) -> String {
     );
     text.push_str(&counts);
     text.push('\n');
+    text.push_str(&batch_sizes(told));
     if !view.knows_records() {
         return text;
     }
     if view.knows_live() {
         let after: u64 = told.iter().filter_map(|it| it.stats.after.as_ref()).map(|after| after.bytes).sum();
         text.push_str(&format!(
-            "live: {} records, dead: {} ({}); {} would leave {after} bytes ({} less)\n",
-            all.live_records,
+            "live: {}, dead: {} ({}); {} would leave {after} bytes ({} less)\n",
+            counted(all.live_records, "record"),
             all.dead_records(),
             percent(all.dead_records(), all.records),
             match view.extent {
@@ -341,6 +342,16 @@ fn totals(told: &[Told<'_>], view: &View<'_>) -> String {
         counted(all.tombstones, "tombstone"),
     ));
     text
+}
+
+/// `batches: 10 of one record; 3 of up to 128 bytes, 12 of up to 256, 1 larger`.
+fn batch_sizes(told: &[Told<'_>]) -> String {
+    let single: u64 = told.iter().map(|it| it.stats.counted.single).sum();
+    let of_size = |place: usize| -> u64 { told.iter().filter_map(|it| it.stats.counted.batch_sizes.get(place)).sum() };
+    let bounds = BATCH_SIZES.iter().map(|bound| format!("of up to {bound} bytes")).chain(["larger".to_owned()]);
+    let sizes = bounds.enumerate().map(|(place, words)| (of_size(place), words)).filter(|(batches, _)| *batches > 0);
+    let sizes: Vec<_> = sizes.map(|(batches, words)| format!("{batches} {words}")).collect();
+    if sizes.is_empty() { String::new() } else { format!("batches: {single} of one record; {}\n", sizes.join(", ")) }
 }
 
 fn moment(millis: i64) -> String {

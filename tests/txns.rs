@@ -35,17 +35,19 @@ fn document(args: &[&str], path: &Path) -> Value {
 }
 
 /// State, producer, first offset, last offset, marker.
-fn brief(it: &Value) -> (String, i64, Option<i64>, Option<i64>, Option<i64>) {
+type Brief = (String, i64, Option<i64>, Option<i64>, Option<i64>);
+
+fn brief(it: &Value) -> Brief {
     let number = |name: &str| it[name].as_i64();
     let state = it["state"].as_str().unwrap().to_owned();
     (state, number("producerId").unwrap(), number("firstOffset"), number("lastOffset"), number("markerOffset"))
 }
 
-fn briefs(all: &[Value]) -> Vec<(String, i64, Option<i64>, Option<i64>, Option<i64>)> {
+fn briefs(all: &[Value]) -> Vec<Brief> {
     all.iter().map(brief).collect()
 }
 
-fn row(state: &str, producer: i64, at: [i64; 3]) -> (String, i64, Option<i64>, Option<i64>, Option<i64>) {
+fn row(state: &str, producer: i64, at: [i64; 3]) -> Brief {
     let known = |offset: i64| (offset >= 0).then_some(offset);
     (state.to_owned(), producer, known(at[0]), known(at[1]), known(at[2]))
 }
@@ -105,7 +107,11 @@ fn the_last_stable_offset_is_the_brokers() {
     for (name, log, truth) in told_by_brokers() {
         let found = document(&["--now", "0"], &log);
         for (number, said) in truth["offsetsPartitions"].as_object().unwrap() {
-            let ours = found["partitions"].as_array().unwrap().iter().find(|it| it["partition"].to_string() == *number);
+            let ours = found["partitions"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|it| it["partition"] == number.parse::<i64>().unwrap());
             let Some(ours) = ours else { panic!("{name} {number}: not there") };
             assert_eq!(ours["lastStableOffset"], said["lastStable"], "{name} {number}");
             assert_eq!(ours["endOffset"], said["end"], "{name} {number}");

@@ -15,7 +15,7 @@ use crate::rewrite::interrupt::Interrupt;
 use live::{Kept, keep};
 use sample::Sample;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,10 +94,10 @@ fn partly(counted: Counted, bytes: u64) -> Stats {
 }
 
 fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Segment>> {
-    paths.iter().map(open).collect()
+    paths.iter().map(|path| open(path)).collect()
 }
 
-fn open(path: &PathBuf) -> io::Result<Segment> {
+fn open(path: &Path) -> io::Result<Segment> {
     Segment::open(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 

@@ -15,6 +15,8 @@ use std::path::PathBuf;
 const STRETCH: u64 = 256 << 10;
 /// At least so many stretches are taken, however short.
 const LEAST_STRETCHES: u64 = 16;
+/// The end of a segment that is looked at for the last offset, where no index tells where it begins.
+const TAIL: u64 = 1 << 20;
 /// No stretch is shorter, in bytes.
 const SHORTEST: u64 = 4 << 10;
 
@@ -184,13 +186,23 @@ fn with_ends(counted: Counted, paths: &[PathBuf]) -> io::Result<Counted> {
         let base_offset = segment.base_offset().unwrap_or(0);
         let index = offset_index(&crate::files::read(&path.with_extension("index")).unwrap_or_default(), base_offset);
         end = end.max(base_offset);
-        for span in segment.spans_from(position_for_offset(&segment, &index, i64::MAX)) {
-            if let Span::Batch(batch) = span {
-                end = end.max(batch.header().last_offset.saturating_add(1));
-            }
-        }
+        let from = match position_for_offset(&segment, &index, i64::MAX) {
+            0 => segment.len().saturating_sub(TAIL),
+            known => known,
+        };
+        let found = last_offset(&segment, from).or_else(|| last_offset(&segment, 0));
+        end = end.max(found.map_or(0, |last| last.saturating_add(1)));
     }
     Ok(Counted { first_offset: first.or(counted.first_offset), end_offset: end, ..counted })
+}
+
+/// The greatest offset from a byte on, of batches whose CRC holds.
+fn last_offset(segment: &Segment, from: u64) -> Option<i64> {
+    let sound = segment.spans_from(from).filter_map(|span| match span {
+        Span::Batch(batch) if batch.check_crc().is_ok() => Some(batch.header().last_offset),
+        _ => None,
+    });
+    sound.max()
 }
 
 #[cfg(test)]

@@ -346,8 +346,11 @@ fn totals(told: &[Told<'_>], view: &View<'_>) -> String {
 
 /// `batches: 10 of one record; 3 of up to 128 bytes, 12 of up to 256, 1 larger`.
 fn batch_sizes(told: &[Told<'_>]) -> String {
-    let single: u64 = told.iter().map(|it| it.stats.counted.single).sum();
-    let of_size = |place: usize| -> u64 { told.iter().filter_map(|it| it.stats.counted.batch_sizes.get(place)).sum() };
+    let scaled = |it: &Told<'_>, n: u64| (n as f64 * it.scale).round() as u64;
+    let single: u64 = told.iter().map(|it| scaled(it, it.stats.counted.single)).sum();
+    let of_size = |place: usize| -> u64 {
+        told.iter().map(|it| scaled(it, it.stats.counted.batch_sizes.get(place).copied().unwrap_or(0))).sum()
+    };
     let bounds = BATCH_SIZES.iter().map(|bound| format!("of up to {bound} bytes")).chain(["larger".to_owned()]);
     let sizes = bounds.enumerate().map(|(place, words)| (of_size(place), words)).filter(|(batches, _)| *batches > 0);
     let sizes: Vec<_> = sizes.map(|(batches, words)| format!("{batches} {words}")).collect();

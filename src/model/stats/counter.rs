@@ -275,10 +275,6 @@ impl<'s> Counter<'s> {
             return;
         }
         row.sum.unchanged += 1;
-        let group = row.group;
-        if let Some(sum) = self.rows.group_sum(group) {
-            sum.unchanged += 1;
-        }
         if let Some(sum) = self.counted.types.get_mut(record_type) {
             sum.unchanged += 1;
         }
@@ -363,13 +359,10 @@ impl InBatch<'_, '_> {
         let rows = &mut self.counter.rows;
         let place = rows.key(prefix, partition);
         let Some(row) = rows.row(place) else { return };
+        // The group's own sum is made of its rows at the end.
         row.sum.add(sum);
-        let group = row.group;
         if record.value.is_none() {
             row.committed = None;
-        }
-        if let Some(of_group) = rows.group_sum(group) {
-            of_group.add(sum);
         }
         // The offset stands behind the version, in every version.
         let offset = record.value.and_then(|value| value.get(2..)?.first_chunk()).map(|it| i64::from_be_bytes(*it));

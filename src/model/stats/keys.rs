@@ -40,11 +40,14 @@ struct Prefix {
     live: u32,
 }
 
+/// A group and its sum.
+pub type NamedSum = (Box<[u8]>, Sum);
+
 /// All rows.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     hasher: RandomState,
-    groups: Vec<(Box<[u8]>, Sum)>,
+    groups: Vec<NamedSum>,
     by_name: HashTable<u32>,
     prefixes: Vec<Prefix>,
     by_prefix: HashTable<u32>,
@@ -54,9 +57,13 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn finish(self) -> (Vec<(Box<[u8]>, Sum)>, Vec<KeyRow>) {
-        let Rows { groups, mut rows, prefixes, .. } = self;
+    /// The groups, each with the sum of its rows and whatever else it got; and the rows.
+    pub(super) fn finish(self) -> (Vec<NamedSum>, Vec<KeyRow>) {
+        let Rows { mut groups, mut rows, prefixes, .. } = self;
         for row in &mut rows {
+            if let Some((_, sum)) = groups.get_mut(row.group as usize) {
+                sum.add(&row.sum);
+            }
             if let Some(prefix) = prefixes.get(row.prefix as usize) {
                 row.topic = topic_of(&prefix.bytes).into();
             }

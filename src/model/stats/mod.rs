@@ -9,7 +9,7 @@ mod keys;
 mod share;
 
 pub use counter::{Bad, Counter, Depth, Stays, Window};
-pub use keys::KeyRow;
+pub use keys::{KeyRow, NamedSum};
 
 use crate::log::inventory::Count;
 use std::collections::BTreeMap;
@@ -46,6 +46,7 @@ pub struct Sum {
 
 impl Sum {
     /// Adds another.
+    #[inline]
     pub fn add(&mut self, more: &Sum) {
         self.batches += more.batches;
         self.records += more.records;
@@ -121,7 +122,7 @@ pub struct Counted {
     /// End markers: COMMIT, ABORT, other control records.
     pub markers: [Sum; 3],
     /// By group.
-    pub groups: Vec<(Box<[u8]>, Sum)>,
+    pub groups: Vec<NamedSum>,
     /// By group, topic and partition.
     pub keys: Vec<KeyRow>,
     /// Records of no group that can be told.

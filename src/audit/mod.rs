@@ -12,7 +12,9 @@ mod list;
 pub mod log_ends;
 pub mod settings;
 pub mod side;
+pub mod stats;
 pub mod topic_list;
+pub mod transactions;
 pub mod verify;
 pub mod watch;
 

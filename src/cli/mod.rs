@@ -48,6 +48,8 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(args, &mut context),
         Command::Audit(args) => cmd::audit::run(args, &mut context),
         Command::Explain(args) => cmd::explain::run(args, &mut context),
+        Command::Stats(args) => cmd::stats::run(args, &mut context),
+        Command::Txns(args) => cmd::txns::run(args, &mut context),
         Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
         Command::Schema(args) => cmd::schema::run(args, &mut context),
         Command::Generate(args) => cmd::generate::run(args, &mut context),

@@ -84,6 +84,13 @@ impl Broker {
         driver
     }
 
+    /// Runs one of Kafka's tools by its short name, and gives what it printed.
+    pub fn tool(&self, name: &str, args: &[&str]) -> String {
+        let mut command = script("kafka");
+        command.args(["run", self.version, name]).args(args);
+        String::from_utf8(output(&mut command)).unwrap()
+    }
+
     /// What it says about its groups.
     pub fn truth(&self) -> Value {
         serde_json::from_slice(&output(&mut self.command(&["truth"]))).unwrap()

@@ -10,7 +10,9 @@ mod records;
 mod rewrite;
 mod salvage;
 mod state;
+mod stats;
 mod tools;
+mod txns;
 
 pub use audit::*;
 pub use check::*;
@@ -20,7 +22,9 @@ pub use records::*;
 pub use rewrite::*;
 pub use salvage::*;
 pub use state::*;
+pub use stats::*;
 pub use tools::*;
+pub use txns::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -106,6 +110,10 @@ pub enum Command {
     Audit(AuditArgs),
     /// What the code of a finding means, how it comes about, what to do
     Explain(ExplainArgs),
+    /// Who fills the log: by group, topic partition, type, hour, producer, segment; what is dead; why it was not cleaned
+    Stats(StatsArgs),
+    /// Transactions: open, committed, aborted; what hangs, and the command that ends it
+    Txns(TxnsArgs),
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields

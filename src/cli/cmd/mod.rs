@@ -16,6 +16,8 @@ pub mod partition_of;
 pub mod rewrite;
 pub mod salvage;
 pub mod schema;
+pub mod stats;
+pub mod txns;
 pub mod verify;
 
 /// How a verb ended, if it did not fail.

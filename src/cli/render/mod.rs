@@ -30,7 +30,12 @@ pub mod salvage_text;
 pub mod sarif;
 pub mod side;
 pub mod side_kafka;
+pub mod stats;
+pub mod stats_json;
+pub mod stats_why;
 pub mod table;
+pub mod txns;
+pub mod txns_json;
 
 use super::args::TextFormat;
 use serde_json::Value;

@@ -2,10 +2,10 @@
 
 #![allow(dead_code, reason = "helpers, of which no test uses all")]
 
-use crate::build::{Bat, Rec, T0, write_segments};
+use crate::build::{Bat, Rec, T0, segment_name, write_segments};
 use crate::group_records::Kv;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub const HOUR: i64 = 3_600_000;
@@ -17,6 +17,23 @@ pub struct Setup {
     dir: Rc<tempfile::TempDir>,
     args: Vec<String>,
     now: i64,
+    verb: Verb,
+}
+
+/// Which verb is asked for findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    Audit,
+    Verify,
+}
+
+impl Verb {
+    pub fn name(self) -> &'static str {
+        match self {
+            Verb::Audit => "audit",
+            Verb::Verify => "verify",
+        }
+    }
 }
 
 /// What the program said.
@@ -53,7 +70,7 @@ impl Setup {
     pub fn partition(partition: i32, segments: &[Vec<Bat>]) -> Setup {
         let dir = tempfile::tempdir().unwrap();
         write_segments(dir.path(), partition, segments);
-        Setup { dir: Rc::new(dir), args: Vec::new(), now: T0 + HOUR }
+        Setup { dir: Rc::new(dir), args: Vec::new(), now: T0 + HOUR, verb: Verb::Audit }
     }
 
     pub fn batches(batches: Vec<Bat>) -> Setup {
@@ -79,19 +96,51 @@ impl Setup {
         self
     }
 
+    /// Whose findings are those of `verify`, the normal ones too.
+    pub fn verified(&self) -> Setup {
+        Setup { verb: Verb::Verify, ..self.clone() }
+    }
+
+    pub fn verb(&self) -> Verb {
+        self.verb
+    }
+
+    /// With a file in the folder of the partition.
+    pub fn beside(self, name: &str, bytes: &[u8]) -> Setup {
+        std::fs::write(self.folder().join(name), bytes).unwrap();
+        self
+    }
+
+    /// With other bytes in the first segment.
+    pub fn changed(self, change: impl FnOnce(&mut Vec<u8>)) -> Setup {
+        let path = self.folder().join(segment_name(0));
+        let mut bytes = std::fs::read(&path).unwrap();
+        change(&mut bytes);
+        std::fs::write(path, bytes).unwrap();
+        self
+    }
+
     pub fn path(&self) -> &Path {
         self.dir.path()
+    }
+
+    /// The folder of partition 12.
+    pub fn folder(&self) -> PathBuf {
+        self.path().join("__consumer_offsets-12")
     }
 
     pub fn run(&self, args: &[&str]) -> Said {
         let now = self.now.to_string();
         let own = self.args.iter().map(String::as_str);
-        let clock = if args[0] == "generate" { vec![] } else { vec!["--now", &now] };
+        let clock = if args[0] == "verify" { vec![] } else { vec!["--now", &now] };
         run(self.path(), args.iter().copied().chain(clock).chain(own).chain(["."]))
     }
 
     pub fn findings(&self) -> Vec<Value> {
-        self.run(&["audit", "--format", "jsonl"]).findings()
+        match self.verb {
+            Verb::Audit => self.run(&["audit", "--format", "jsonl"]).findings(),
+            Verb::Verify => self.run(&["verify", "-v", "--format", "jsonl"]).findings(),
+        }
     }
 }
 

@@ -34,16 +34,26 @@ impl Commands {
         format!("{} --delete --group {}", self.groups_tool(kind), word(group))
     }
 
-    /// Deletes offsets of a topic: all, or those of some partitions.
+    /// Deletes offsets of a topic: all, or those of some partitions. A broker refuses that for a topic or a partition that
+    /// it does not have, and while the group reads the topic.
     pub fn delete_offsets(&self, kind: GroupType, group: &[u8], topic: &[u8], partitions: &[i32]) -> String {
-        let tool = self.groups_tool(kind);
-        format!("{tool} --delete-offsets --group {} --topic {}", word(group), topic_word(topic, partitions))
+        let (tool, topic) = (self.groups_tool(kind), topic_word(topic, partitions));
+        format!("{tool} --delete-offsets --group {} {} {topic}", word(group), topic_option(kind))
     }
 
-    /// Resets offsets of a topic: `to` is an option such as `--to-earliest`. The group must be empty.
+    /// Resets offsets of a topic: `to` is an option such as `--to-earliest`. The group must be empty. For a streams group the
+    /// tool only shows what it would do: to execute would delete the application's internal topics, too.
     pub fn reset(&self, kind: GroupType, group: &[u8], topic: &[u8], partitions: &[i32], to: &str) -> String {
         let (tool, topic) = (self.groups_tool(kind), topic_word(topic, partitions));
-        format!("{tool} --reset-offsets --group {} --topic {topic} {to} --execute", word(group))
+        let done = if kind == GroupType::Streams { "--dry-run" } else { "--execute" };
+        format!("{tool} --reset-offsets --group {} {} {topic} {to} {done}", word(group), topic_option(kind))
+    }
+
+    /// Makes a topic that is gone, and deletes it again, upon which coordinators forget all offsets of it.
+    pub fn forget_topic(&self, topic: &[u8], partitions: u32) -> String {
+        let tool = format!("kafka-topics.sh --bootstrap-server {}", word(self.bootstrap.as_bytes()));
+        let topic = word(topic);
+        format!("{tool} --create --topic {topic} --partitions {partitions} && {tool} --delete --topic {topic}")
     }
 
     /// Ends a transaction; the broker looks up whose it is.
@@ -66,6 +76,10 @@ impl Commands {
             self.paths,
         )
     }
+}
+
+fn topic_option(kind: GroupType) -> &'static str {
+    if kind == GroupType::Streams { "--input-topic" } else { "--topic" }
 }
 
 /// `orders`, or `orders:0,3`.
@@ -149,6 +163,11 @@ mod tests {
         assert_eq!(
             commands.delete_offsets(GroupType::Classic, b"a b", b"orders", &[0, 3]),
             "kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --delete-offsets --group 'a b' --topic orders:0,3"
+        );
+        assert_eq!(
+            commands.reset(GroupType::Streams, b"app", b"orders", &[], "--to-latest"),
+            "kafka-streams-groups.sh --bootstrap-server BROKER:9092 --reset-offsets --group app --input-topic orders \
+             --to-latest --dry-run"
         );
         assert_eq!(
             commands.abort(18, 4),

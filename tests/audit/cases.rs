@@ -289,9 +289,8 @@ fn offsets() -> Vec<Case> {
         )
         .severity("warning"),
         case("topic-gone", "a topic that is not listed, against one that is", topics("payments", 0), topics("orders", 0))
-            .command("kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --delete-offsets --group g --topic payments"),
-        case("partition-gone", "partition 6 of 6, against 5", topics("orders", 6), topics("orders", 5))
-            .command("kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --delete-offsets --group g --topic orders:6"),
+            .command("kafka-topics.sh --bootstrap-server BROKER:9092 --create --topic payments --partitions 1 && kafka-topics.sh --bootstrap-server BROKER:9092 --delete --topic payments"),
+        case("partition-gone", "partition 6 of 6, against 5", topics("orders", 6), topics("orders", 5)),
         case("topic-id-mismatch", "an older id beside a newer one, against one id", ids(T), ids(U)),
         case("offset-out-of-range", "9 below the start 10, against 10", ends(9), ends(10))
             .command("kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --reset-offsets --group g --topic orders:0 --to-earliest --execute"),

@@ -27,7 +27,7 @@ macro_rules! log {
                 CleanupPolicy "cleanup-policy" Warning {
                     means "The first segment does not begin at offset 0, so old segments were deleted rather than compacted: groups that commit rarely lose their offsets with them."
                     comes "cleanup.policy with 'delete' on __consumer_offsets (KAFKA-12889), records deleted by an admin, or a copy without its first segments."
-                    next "kafka-configs.sh --bootstrap-server BROKER --entity-type topics --entity-name __consumer_offsets --alter --add-config cleanup.policy=compact"
+                    next "kafka-configs.sh --bootstrap-server BROKER:9092 --entity-type topics --entity-name __consumer_offsets --alter --add-config cleanup.policy=compact"
                 }
                 Misplaced "misplaced-group" Warning {
                     means "A group in a partition that its name does not hash to: no broker finds it there."

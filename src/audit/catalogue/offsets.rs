@@ -27,15 +27,15 @@ macro_rules! offsets {
                     since "Brokers from 2.4 on expire them (KIP-496); --delete-offsets from 2.4 on."
                 }
                 TopicGone "topic-gone" Warning {
-                    means "Offsets of a topic that is not in the cluster (by --topics)."
+                    means "Offsets of a topic that is not in the cluster (by --topics). 'kafka-consumer-groups.sh --describe' of such a group fails as a whole (seen with 4.4), and a topic of the same name that is made later starts from them."
                     comes "The topic was deleted while the coordinator was away, or an in-flight commit landed behind the deletion (KAFKA-19154)."
-                    next "Delete them: the finding has the command. A topic of the same name that is made later would start from them."
+                    next "Brokers refuse to delete offsets of a topic that they do not have. Make the topic and delete it again, with the command of the finding: coordinators then forget its offsets, those of all groups. Or delete the group, if nothing else of it is wanted."
                     since "Needs --topics FILE."
                 }
                 PartitionGone "partition-gone" Warning {
-                    means "Offsets of a partition that its topic does not have."
+                    means "Offsets of a partition that its topic does not have. 'kafka-consumer-groups.sh --describe' of such a group fails as a whole (seen with 4.4)."
                     comes "The topic was deleted and made anew with fewer partitions."
-                    next "Delete them: the finding has the command."
+                    next "Brokers refuse to delete offsets of a partition that they do not have. Once no member subscribes to the topic they expire; else add the partitions, and delete the offsets then, or delete the group. 'grouplog rewrite' takes them out while the broker is stopped."
                     since "Needs --topics FILE with partition counts."
                 }
                 TopicIdMismatch "topic-id-mismatch" Warning {

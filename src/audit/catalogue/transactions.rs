@@ -23,7 +23,7 @@ macro_rules! transactions {
                 Pinned "cleaner-pinned" Warning {
                     means "An open transaction begins in a closed segment: the cleaner takes nothing from there on, and the partition grows without end."
                     comes "A hanging transaction, or one that is open for long while much is written."
-                    next "End the transaction; the cleaner then goes on by itself."
+                    next "If it does not end by itself (see hanging-transaction), end it with the command of the finding; the cleaner then goes on."
                     since "0.11 and later."
                 }
             }

@@ -18,6 +18,8 @@ const ABSURD: i64 = 1_000_000_000_000_000;
 const UNKNOWN_RETENTION: i64 = i64::MAX / 4;
 /// So many partitions are named in a message and a command.
 const NAMED: usize = 20;
+/// A topic with more partitions than this is not made anew to be rid of its offsets.
+const MOST_REMADE: u32 = 1000;
 
 /// What is wrong with a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -173,7 +175,7 @@ fn finding(one: &OneGroup<'_>, topic: &[u8], trouble: Trouble, case: &Case<'_>, 
         .fact("committed", Fact::List(case.commits.iter().map(|(_, commit)| Fact::Int(commit.offset)).collect()))
         .fact("lastCommit", newest);
     let finding = of_trouble(finding, topic, trouble, case, ground);
-    match command(one, topic, named, trouble, ground) {
+    match command(one, topic, &partitions, trouble, ground) {
         Some(command) => finding.fact("command", command),
         None => finding,
     }
@@ -201,18 +203,23 @@ fn of_trouble(finding: Finding, topic: &[u8], trouble: Trouble, case: &Case<'_>,
     }
 }
 
-fn command(one: &OneGroup<'_>, topic: &[u8], named: &[i32], trouble: Trouble, ground: &Ground<'_>) -> Option<String> {
+fn command(one: &OneGroup<'_>, topic: &[u8], all: &[i32], trouble: Trouble, ground: &Ground<'_>) -> Option<String> {
     let (group, commands) = (one.group, &ground.settings.commands);
     if group.kind == GroupType::Share {
         return None;
     }
-    let delete = |partitions: &[i32]| Some(commands.delete_offsets(group.kind, &group.name, topic, partitions));
+    let named = all.get(..NAMED.min(all.len())).unwrap_or_default();
     let reset = |to: &str| Some(commands.reset(group.kind, &group.name, topic, named, to));
     match trouble {
         // It goes by itself; to have it stay, the same is committed again.
         Trouble::Expired(_) | Trouble::Expiring(_) => reset("--to-current"),
-        Trouble::Unsubscribed | Trouble::TopicGone => delete(&[]),
-        Trouble::PartitionGone => delete(named),
+        Trouble::Unsubscribed => Some(commands.delete_offsets(group.kind, &group.name, topic, &[])),
+        Trouble::TopicGone => {
+            let most = u32::try_from(*all.iter().max()?).ok().filter(|most| *most < MOST_REMADE)?;
+            Some(commands.forget_topic(topic, most + 1))
+        }
+        // No broker deletes an offset of a partition that is not there.
+        Trouble::PartitionGone => None,
         Trouble::OtherId(_) | Trouble::BelowStart | Trouble::Negative => reset("--to-earliest"),
         Trouble::AboveEnd | Trouble::Absurd => reset("--to-latest"),
     }

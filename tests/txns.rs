@@ -251,7 +251,7 @@ fn a_hanging_transaction_and_the_same_one_ended() {
     assert_eq!((&it["hanging"], &it["ageMs"]), (&json!(true), &json!(16 * MINUTE)));
     assert_eq!(it["touched"], json!([{"group": "my-group", "topic": "t", "partition": 0}]));
     let command =
-        "kafka-transactions.sh --bootstrap-server localhost:9092 abort --topic __consumer_offsets --partition 3 ";
+        "kafka-transactions.sh --bootstrap-server BROKER:9092 abort --topic __consumer_offsets --partition 3 ";
     assert_eq!(it["abortCommand"], format!("{command}--start-offset 3"));
     let old = format!("{command}--producer-id 1000 --producer-epoch 3 --coordinator-epoch 0");
     assert_eq!(it["abortCommandBefore30"], old);

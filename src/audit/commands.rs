@@ -65,6 +65,15 @@ impl Commands {
         )
     }
 
+    /// The same for brokers before 3.0, which cannot be asked for the rest.
+    pub fn abort_of_producer(&self, partition: i32, id: i64, epoch: i16, coordinator_epoch: i32) -> String {
+        let bootstrap = word(self.bootstrap.as_bytes());
+        format!(
+            "kafka-transactions.sh --bootstrap-server {bootstrap} abort --topic __consumer_offsets --partition {partition} \
+             --producer-id {id} --producer-epoch {epoch} --coordinator-epoch {coordinator_epoch}"
+        )
+    }
+
     /// Deletes the silent groups of a family, which a regular expression matches.
     pub fn delete_family(&self, regex: &str, silent_for_ms: i64) -> String {
         let bootstrap = word(self.bootstrap.as_bytes());

@@ -23,7 +23,7 @@ pub struct Settings {
     /// How long a broker keeps offsets (`offsets.retention.minutes`), in ms, if it is known.
     pub retention: Option<i64>,
     /// The longest timeout that a producer may ask for, in ms.
-    pub transaction_max_timeout: i64,
+    pub max_transaction_timeout: i64,
     /// The topics of the cluster, if they are known.
     pub topics: Option<TopicList>,
     /// Where the logs of topics begin and end, if that is known.

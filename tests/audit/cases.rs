@@ -357,9 +357,9 @@ fn transactions() -> Vec<Case> {
         ),
         case(
             "hanging-transaction",
-            "by --transaction-max-timeout",
-            alone().args(&["--transaction-max-timeout", "59m"]),
-            alone().args(&["--transaction-max-timeout", "61m"]),
+            "by --max-transaction-timeout",
+            alone().args(&["--max-transaction-timeout", "59m"]),
+            alone().args(&["--max-transaction-timeout", "61m"]),
         ),
         case(
             "cleaner-pinned",

@@ -15,7 +15,7 @@ macro_rules! transactions {
                     since "0.11 and later."
                 }
                 Hanging "hanging-transaction" Warning {
-                    means "A transaction has been open for longer than any producer may ask for (--transaction-max-timeout, 15 minutes by default): it will not end by itself. Its keys stay unstable, and the cleaner stops in front of it."
+                    means "A transaction has been open for longer than any producer may ask for (--max-transaction-timeout, 15 minutes by default): it will not end by itself. Its keys stay unstable, and the cleaner stops in front of it."
                     comes "A marker that was lost, or a transactional write that arrived behind the marker (KIP-664, KIP-890)."
                     next "End it with the command of the finding. --start-offset lets the broker look up the rest; brokers before 3.0 have no such tool."
                     since "0.11 and later; transaction.version 2 (4.0) keeps it from happening anew. kafka-transactions.sh since 3.0."

@@ -37,13 +37,16 @@ fn not_replayed(subject: &Subject<'_>) -> Option<Finding> {
         return None;
     }
     let groups = doubts.groups.len() as u64;
-    let message = format!(
-        "{}, {} and {} could not be read; {} may be older than they look",
-        counted(doubts.holes, "stretch"),
-        counted(doubts.damaged_batches, "batch"),
-        counted(bad_keys + doubts.bad_values, "record"),
-        counted(groups, "group"),
-    );
+    let unread =
+        [(doubts.holes, "stretch"), (doubts.damaged_batches, "batch"), (bad_keys + doubts.bad_values, "record")];
+    let unread = unread.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(count, what));
+    let unread = unread.collect::<Vec<_>>().join(", ");
+    let doubtful = match groups {
+        1 => "1 group may be older than it looks".to_owned(),
+        _ => format!("{groups} groups may be older than they look"),
+    };
+    let message =
+        if unread.is_empty() { doubtful } else { format!("of the log {unread} could not be read; {doubtful}") };
     let finding = Finding::new(Code::NotReplayed, message);
     let finding = match &subject.watch.shape.first_damage {
         Some((segment, position)) => finding.file(segment.as_str()).position(*position),

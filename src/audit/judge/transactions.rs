@@ -27,7 +27,7 @@ pub(super) fn judge(subject: &Subject<'_>, ground: &Ground<'_>, list: &mut List)
 fn of_transaction(subject: &Subject<'_>, it: &Transaction, ground: &Ground<'_>) -> Finding {
     let settings = ground.settings;
     let age = settings.age(it.first_time);
-    let hangs = age.is_some_and(|age| age > settings.transaction_max_timeout);
+    let hangs = age.is_some_and(|age| age > settings.max_transaction_timeout);
     let pinned = subject.watch.shape.bytes.saturating_sub(it.bytes_before);
     let commits = subject.state.open.get(&it.producer_id).map(|open| &open.commits);
     let keys = commits.map_or(0, |commits| commits.len()) as u64;

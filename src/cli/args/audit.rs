@@ -61,7 +61,7 @@ pub struct AuditArgs {
     pub retention: Option<i64>,
     /// The longest timeout a producer may ask for (transaction.max.timeout.ms): a transaction that is open longer hangs
     #[arg(long, value_name = "SPAN", value_parser = crate::cli::time::millis_of_span, default_value = "15m")]
-    pub transaction_max_timeout: i64,
+    pub max_transaction_timeout: i64,
     /// Where the logs of topics begin and end: lines of topic,partition,start,end or of kafka-get-offsets.sh
     #[arg(long, value_name = "FILE")]
     pub log_ends: Option<PathBuf>,

@@ -44,7 +44,7 @@ pub struct TxnsArgs {
     #[arg(long, conflicts_with_all = ["open", "hanging"])]
     pub producers: bool,
     /// The broker to name in the commands that are shown
-    #[arg(long, value_name = "HOST:PORT", default_value = "localhost:9092")]
+    #[arg(long, value_name = "HOST:PORT", default_value = "BROKER:9092")]
     pub bootstrap_server: String,
     /// How to print
     #[arg(long, value_enum, default_value_t = TextFormat::Table, value_name = "FORMAT")]

@@ -114,7 +114,7 @@ fn settings(args: &AuditArgs) -> Result<Settings> {
         now: args.moments.now(),
         stale_after: args.stale_after,
         retention: args.retention,
-        transaction_max_timeout: args.transaction_max_timeout,
+        max_transaction_timeout: args.max_transaction_timeout,
         topics,
         log_ends,
         offsets_partitions: args.offsets_partitions,

@@ -1,6 +1,7 @@
 //! `txns`: transactions, which of them hang, and the command that ends them.
 
 use super::Outcome;
+use crate::audit::commands::Commands;
 use crate::audit::transactions::{Audited, Looking, audit};
 use crate::cli::args::{TextFormat, TxnsArgs};
 use crate::cli::input::{self, Partition};
@@ -30,6 +31,7 @@ pub fn run(args: &TxnsArgs, context: &mut Context) -> Result<Outcome> {
         look(args, partition, now, progress).with_context(|| partition.path().display().to_string())
     })?;
     context.end();
+    let commands = Commands { bootstrap: args.bootstrap_server.clone(), ..Commands::default() };
     let told: Vec<_> = partitions
         .iter()
         .zip(&audited)
@@ -44,7 +46,7 @@ pub fn run(args: &TxnsArgs, context: &mut Context) -> Result<Outcome> {
                 shown: shown.map(|(number, _)| number).collect(),
                 max_timeout_ms: args.max_transaction_timeout,
                 now,
-                bootstrap_server: &args.bootstrap_server,
+                commands: &commands,
             }
         })
         .collect();

@@ -47,7 +47,10 @@ pub fn text(findings: &[Finding], looked: Looked, listing: Listing, looks: Looks
         block(run, listing, looks, &mut out);
     }
     if !findings.is_empty() {
-        out.push_str("\n'grouplog explain CODE' tells more; -v or --format jsonl lists every finding.\n");
+        out.push_str(match listing {
+            Listing::All => "\n'grouplog explain CODE' tells more.\n",
+            Listing::First => "\n'grouplog explain CODE' tells more; -v or --format jsonl lists every finding.\n",
+        });
     }
     out
 }

@@ -5,9 +5,9 @@
 use super::history_words::span_of_time;
 use super::name::visible;
 use super::table::{Looks, Table};
+use crate::audit::commands::Commands;
 use crate::audit::transactions::{Agreement, Audited};
 use crate::cli::time::rfc3339;
-use crate::log::dir::OFFSETS_TOPIC;
 use crate::model::transactions::{Doubt, Ending, Transaction};
 use crate::words::counted;
 use std::path::Path;
@@ -30,8 +30,8 @@ pub struct Told<'t> {
     pub max_timeout_ms: i64,
     /// In ms since 1970.
     pub now: i64,
-    /// For the commands.
-    pub bootstrap_server: &'t str,
+    /// Those of Kafka's tools.
+    pub commands: &'t Commands,
 }
 
 impl Told<'_> {
@@ -62,27 +62,15 @@ impl Told<'_> {
     /// The command of Kafka's tool that ends one, on brokers of 3.0 and later.
     pub fn abort_command(&self, it: &Transaction) -> Option<String> {
         let (first, partition) = (it.first_offset.filter(|_| it.pins)?, self.partition?);
-        Some(format!("{} --start-offset {first}", self.abort(partition)))
+        Some(self.commands.abort(partition, first))
     }
 
     /// The same for brokers before 3.0, which cannot be asked for the rest.
     pub fn old_abort_command(&self, it: &Transaction) -> Option<String> {
         let partition = self.partition.filter(|_| it.pins)?;
-        Some(format!(
-            "{} --producer-id {} --producer-epoch {} --coordinator-epoch {}",
-            self.abort(partition),
-            it.producer_id,
-            it.producer_epoch,
-            // As Kafka's own tool does where no marker told it yet.
-            it.coordinator_epoch.unwrap_or(0)
-        ))
-    }
-
-    fn abort(&self, partition: i32) -> String {
-        format!(
-            "kafka-transactions.sh --bootstrap-server {} abort --topic {OFFSETS_TOPIC} --partition {partition}",
-            self.bootstrap_server
-        )
+        // As Kafka's own tool does where no marker told it yet.
+        let coordinator_epoch = it.coordinator_epoch.unwrap_or(0);
+        Some(self.commands.abort_of_producer(partition, it.producer_id, it.producer_epoch, coordinator_epoch))
     }
 }
 

@@ -17,6 +17,7 @@ pub mod cli;
 pub mod digits;
 pub mod fault;
 pub mod files;
+pub mod hash_index;
 pub mod json;
 pub mod log;
 pub mod machine;

@@ -4,6 +4,7 @@
 
 use super::keys::{Rows, counted};
 use super::share::Share;
+use super::window::{Commit, Waiting, Window as Commits};
 use super::{BATCH_SIZES, Counted, HOUR, SegmentRow, Sum, TYPES};
 use crate::log::batch::HEADER_LENGTH;
 use crate::log::{BadRecord, Batch, Codec, Control, Header, Hole, Inflater, Record, Segment};
@@ -61,6 +62,8 @@ pub struct Counter<'s> {
     window: Option<Window>,
     counted: Counted,
     rows: Rows,
+    /// Commits that are yet to be added to their rows.
+    commits: Commits,
     producers: HashMap<i64, Sum, RandomState>,
     hour: (Option<i64>, Sum),
     /// Where in `stays.records` the counting is.
@@ -75,6 +78,8 @@ struct InBatch<'c, 's> {
     counter: &'c mut Counter<'s>,
     share: Share,
     sum: Sum,
+    /// Records of one type that follow each other: its place in [`Counted::types`], and their sum.
+    run: (usize, Sum),
     producer_id: i64,
 }
 
@@ -88,6 +93,7 @@ impl<'s> Counter<'s> {
             window: None,
             counted: Counted { types: vec![Sum::default(); TYPES], ..Counted::default() },
             rows: Rows::default(),
+            commits: Commits::default(),
             producers: HashMap::default(),
             hour: (None, Sum::default()),
             at: 0,
@@ -211,11 +217,13 @@ impl<'s> Counter<'s> {
         let head = head.min(header.length);
         let mut records = batch.records(inflater);
         let share = Share::new(header.length - head, records.body_length() as u64);
-        let mut context = InBatch { counter: self, share, sum: Sum::default(), producer_id: header.producer_id };
+        let (sum, run) = (Sum::default(), (0, Sum::default()));
+        let mut context = InBatch { counter: self, share, sum, run, producer_id: header.producer_id };
         let _: ControlFlow<()> = match header.control {
             true => records.each(&mut context, InBatch::control, InBatch::bad),
             false => records.each(&mut context, InBatch::record, InBatch::bad),
         };
+        context.end_run(0);
         let InBatch { share, mut sum, .. } = context;
         self.counted.unreadable += share.rest();
         let head_stays = self.stays.is_some() && (sum.live_records > 0 || self.stays_empty(header.last_offset));
@@ -260,8 +268,37 @@ impl<'s> Counter<'s> {
         }
     }
 
+    /// Adds the commits that wait to their rows.
+    #[inline(never)]
+    fn settle(&mut self) {
+        self.rows.find(&mut self.commits);
+        let mut commits = std::mem::take(&mut self.commits);
+        commits.waiting.iter().for_each(|it| self.commit(it));
+        commits.clear();
+        // Its room is used again.
+        self.commits = commits;
+    }
+
+    #[inline(always)]
+    fn commit(&mut self, it: &Waiting) {
+        let Some(row) = self.rows.row(it.row) else { return };
+        // The group's own sum is made of its rows at the end.
+        row.sum.add(&it.commit.sum());
+        if !it.commit.has_value {
+            row.committed = None;
+        }
+        match it.commit.offset {
+            Some(offset) if it.commit.producer_id == -1 => {
+                self.committed(it.row, offset, usize::from(it.commit.record_type));
+            }
+            Some(offset) => self.pending.entry(it.commit.producer_id).or_default().push((it.row, offset)),
+            None => {}
+        }
+    }
+
     /// Takes up what a transaction committed.
     fn end_transaction(&mut self, producer_id: i64, control: Control) {
+        self.settle();
         let Some(pending) = self.pending.remove(&producer_id) else { return };
         if let Control::Commit(_) = control {
             pending.into_iter().for_each(|(row, offset)| self.committed(row, offset, 1));
@@ -282,6 +319,7 @@ impl<'s> Counter<'s> {
 
     /// What was counted.
     pub fn finish(mut self) -> Counted {
+        self.settle();
         self.end_hour(None);
         let mut counted = self.counted;
         let mut producers: Vec<_> = self.producers.into_iter().collect();
@@ -313,6 +351,22 @@ enum Whose {
     BelowStart,
 }
 
+impl Commit {
+    #[inline(always)]
+    fn sum(&self) -> Sum {
+        Sum {
+            records: 1,
+            tombstones: u64::from(!self.has_value),
+            bytes: self.bytes,
+            live_records: u64::from(self.live),
+            live_bytes: if self.live { self.bytes } else { 0 },
+            commits: u64::from(self.has_value),
+            commit_times: (self.has_value && self.time >= 0).then_some((self.time, self.time)),
+            ..Sum::default()
+        }
+    }
+}
+
 impl InBatch<'_, '_> {
     #[inline(always)]
     fn one(&mut self, record: &Record<'_>) -> Sum {
@@ -330,46 +384,52 @@ impl InBatch<'_, '_> {
 
     #[inline(always)]
     fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
-        let mut sum = self.one(record);
         let key = record.key.unwrap_or_default();
         let number = match key {
             [0, number, ..] => usize::from(*number).min(TYPES - 1),
             _ => TYPES - 1,
         };
-        let commit = if number < 2 { offset_key(key) } else { None };
-        if commit.is_some() && record.value.is_some() {
-            sum.commits = 1;
-            if record.timestamp >= 0 {
-                sum.commit_times = Some((record.timestamp, record.timestamp));
+        if self.run.0 != number {
+            self.end_run(number);
+        }
+        match if number < 2 { offset_key(key) } else { None } {
+            Some((prefix, partition)) => self.commit(record, number, prefix, partition),
+            None => {
+                let sum = self.one(record);
+                self.run.1.add(&sum);
+                self.other(key, &sum);
             }
-        }
-        self.sum.add(&sum);
-        if let Some(of_type) = self.counter.counted.types.get_mut(number) {
-            of_type.add(&sum);
-        }
-        match commit {
-            Some((prefix, partition)) => self.offset(record, number, prefix, partition, &sum),
-            None => self.other(key, &sum),
         }
         ControlFlow::Continue(())
     }
 
-    #[inline(always)]
-    fn offset(&mut self, record: &Record<'_>, number: usize, prefix: &[u8], partition: i32, sum: &Sum) {
-        let rows = &mut self.counter.rows;
-        let place = rows.key(prefix, partition);
-        let Some(row) = rows.row(place) else { return };
-        // The group's own sum is made of its rows at the end.
-        row.sum.add(sum);
-        if record.value.is_none() {
-            row.committed = None;
+    /// Records of another type follow.
+    #[inline]
+    fn end_run(&mut self, next: usize) {
+        let (number, sum) = std::mem::replace(&mut self.run, (next, Sum::default()));
+        self.sum.add(&sum);
+        if let Some(of_type) = self.counter.counted.types.get_mut(number) {
+            of_type.add(&sum);
         }
+    }
+
+    #[inline(always)]
+    fn commit(&mut self, record: &Record<'_>, number: usize, prefix: &[u8], partition: i32) {
         // The offset stands behind the version, in every version.
         let offset = record.value.and_then(|value| value.get(2..)?.first_chunk()).map(|it| i64::from_be_bytes(*it));
-        match offset {
-            Some(offset) if self.producer_id == -1 => self.counter.committed(place, offset, number),
-            Some(offset) => self.counter.pending.entry(self.producer_id).or_default().push((place, offset)),
-            None => {}
+        let commit = Commit {
+            bytes: self.share.of(record.bytes.len()),
+            live: self.counter.stays(record.offset),
+            time: record.timestamp,
+            has_value: record.value.is_some(),
+            offset,
+            record_type: number as u8,
+            producer_id: self.producer_id,
+        };
+        self.run.1.add(&commit.sum());
+        let Counter { rows, commits, .. } = &mut *self.counter;
+        if commits.push(prefix, partition, commit, |prefix| rows.call(prefix)) {
+            self.counter.settle();
         }
     }
 

@@ -3,6 +3,10 @@
 //! Must not know: batches.
 
 use super::Sum;
+use super::window::Window;
+use crate::bytes::is_same;
+use crate::hash_index::Index;
+use crate::machine::cpu::{prefetch, prefetch_item};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
@@ -10,7 +14,7 @@ use std::hash::BuildHasher;
 /// Partitions up to this number stand in a run, whatever it costs.
 const DENSE: usize = 16;
 /// No row.
-const NOBODY: u32 = u32::MAX;
+pub(super) const NOBODY: u32 = u32::MAX;
 
 /// What was committed for one topic partition by one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,8 +54,7 @@ pub(super) struct Rows {
     groups: Vec<NamedSum>,
     by_name: HashTable<u32>,
     prefixes: Vec<Prefix>,
-    by_prefix: HashTable<u32>,
-    last: u32,
+    by_prefix: Index,
     rows: Vec<KeyRow>,
     apart: HashMap<(u32, i32), u32, RandomState>,
 }
@@ -95,13 +98,47 @@ impl Rows {
         number
     }
 
-    /// The number of the row of a committed offset: of the two counted strings in its key, and its partition.
+    /// The hash of a group and a topic; what is known of them is called into the cache.
     #[inline(always)]
-    pub(super) fn key(&mut self, prefix: &[u8], partition: i32) -> u32 {
-        if self.prefixes.get(self.last as usize).is_none_or(|last| *last.bytes != *prefix) {
-            self.last = self.prefix(prefix);
+    pub(super) fn call(&self, prefix: &[u8]) -> u32 {
+        let hash = self.hasher.hash_one(prefix) as u32;
+        self.by_prefix.prefetch(hash);
+        hash
+    }
+
+    /// Looks up the rows of all that waits, which are made if they are not there: one step for all of them, and then the
+    /// next, while what that needs is on its way.
+    #[inline(never)]
+    pub(super) fn find(&mut self, window: &mut Window) {
+        for it in &mut window.waiting {
+            it.prefix = self.by_prefix.find(it.hash, |_| true).unwrap_or(NOBODY);
+            prefetch_item(&self.prefixes, it.prefix as usize);
         }
-        let number = self.last;
+        for it in &window.waiting {
+            if let Some(prefix) = self.prefixes.get(it.prefix as usize) {
+                prefetch(&prefix.bytes, 0);
+                prefetch(&prefix.bytes, 64);
+                prefetch_item(&prefix.run, it.partition as usize);
+            }
+        }
+        for i in 0..window.waiting.len() {
+            let Some(&it) = window.waiting.get(i) else { break };
+            let row = self.row_of(window.prefix(&it), it.hash, it.prefix, it.partition);
+            // A row takes three lines.
+            (0..3).for_each(|line| prefetch(&self.rows, row as usize * size_of::<KeyRow>() + 64 * line));
+            if let Some(it) = window.waiting.get_mut(i) {
+                it.row = row;
+            }
+        }
+    }
+
+    /// The row of a committed offset, of two counted strings and a partition, which are likely those of a number.
+    #[inline(always)]
+    fn row_of(&mut self, bytes: &[u8], hash: u32, likely: u32, partition: i32) -> u32 {
+        let number = match self.prefixes.get(likely as usize) {
+            Some(prefix) if is_same(&prefix.bytes, bytes) => likely,
+            _ => self.prefix(bytes, hash),
+        };
         let run = self.prefixes.get(number as usize).map_or(&[][..], |it| &it.run);
         match usize::try_from(partition).ok().and_then(|i| run.get(i)) {
             Some(row) if *row != NOBODY => *row,
@@ -109,24 +146,20 @@ impl Rows {
         }
     }
 
-    fn prefix(&mut self, bytes: &[u8]) -> u32 {
-        let hash = self.hasher.hash_one(bytes);
-        let prefixes = &self.prefixes;
-        let same = |number: &u32| prefixes.get(*number as usize).is_some_and(|it| *it.bytes == *bytes);
+    fn prefix(&mut self, bytes: &[u8], hash: u32) -> u32 {
+        let same = |number: u32| self.prefixes.get(number as usize).is_some_and(|it| *it.bytes == *bytes);
         match self.by_prefix.find(hash, same) {
-            Some(found) => *found,
+            Some(found) => found,
             None => self.new_prefix(bytes, hash),
         }
     }
 
     #[cold]
-    fn new_prefix(&mut self, bytes: &[u8], hash: u64) -> u32 {
+    fn new_prefix(&mut self, bytes: &[u8], hash: u32) -> u32 {
         let group = self.group(group_of(bytes));
         let number = self.prefixes.len() as u32;
         self.prefixes.push(Prefix { bytes: bytes.into(), group, run: Vec::new(), live: 0 });
-        let (hasher, prefixes) = (&self.hasher, &self.prefixes);
-        let hash_of = |number: &u32| hasher.hash_one(prefixes.get(*number as usize).map_or(&[][..], |it| &it.bytes));
-        self.by_prefix.insert_unique(hash, number, hash_of);
+        self.by_prefix.add(hash, number);
         number
     }
 
@@ -180,11 +213,27 @@ pub(super) fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::window::Commit;
     use super::*;
 
     #[test]
     fn rows_are_found_again() {
         let mut rows = Rows::default();
+        let key = |rows: &mut Rows, prefix: &[u8], partition: i32| {
+            let mut window = Window::default();
+            let commit = Commit {
+                bytes: 0,
+                live: false,
+                time: 0,
+                has_value: true,
+                offset: None,
+                record_type: 1,
+                producer_id: -1,
+            };
+            window.push(prefix, partition, commit, |prefix| rows.call(prefix));
+            rows.find(&mut window);
+            window.waiting[0].row
+        };
         let prefix = |group: &str, topic: &str| {
             let text = |text: &str| [&[0, text.len() as u8][..], text.as_bytes()].concat();
             [text(group), text(topic)].concat()
@@ -194,7 +243,7 @@ mod tests {
         for round in 0..2 {
             let mut found = Vec::new();
             for (group, topic) in [("a", "t"), ("a", "u"), ("b", "t"), ("", "")] {
-                partitions.iter().for_each(|partition| found.push(rows.key(&prefix(group, topic), *partition)));
+                partitions.iter().for_each(|it| found.push(key(&mut rows, &prefix(group, topic), *it)));
             }
             if round == 1 {
                 assert_eq!(found, numbers);
@@ -202,11 +251,11 @@ mod tests {
             numbers = found;
         }
         // Where a run has grown over one that stands apart, that is still found.
-        let first = rows.key(&prefix("c", "t"), 40);
+        let first = key(&mut rows, &prefix("c", "t"), 40);
         for partition in 0..30 {
-            rows.key(&prefix("c", "t"), partition);
+            key(&mut rows, &prefix("c", "t"), partition);
         }
-        assert_eq!(rows.key(&prefix("c", "t"), 40), first);
+        assert_eq!(key(&mut rows, &prefix("c", "t"), 40), first);
         let (groups, rows) = rows.finish();
         assert_eq!(groups.len(), 4);
         assert_eq!(rows.len(), 28 + 31);

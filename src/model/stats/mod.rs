@@ -7,6 +7,7 @@
 mod counter;
 mod keys;
 mod share;
+mod window;
 
 pub use counter::{Bad, Counter, Depth, Stays, Window};
 pub use keys::{KeyRow, NamedSum};

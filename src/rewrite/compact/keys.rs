@@ -4,8 +4,8 @@
 //! by partition in a run, sixteen bytes each. All other keys stand whole in one room. So memory grows with the live keys,
 //! and with nothing else. Must not know: values, batches, transactions.
 
-use super::index::Index;
 use crate::bytes::is_same;
+use crate::hash_index::Index;
 use crate::machine::cpu::{prefetch, prefetch_item};
 use crate::schema::Key;
 use foldhash::fast::RandomState;

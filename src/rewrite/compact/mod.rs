@@ -8,7 +8,6 @@ pub mod carry_out;
 pub mod clean;
 pub mod collect;
 pub mod hiding;
-pub mod index;
 pub mod keys;
 mod learn;
 pub mod places;

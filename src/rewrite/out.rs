@@ -88,6 +88,16 @@ impl OutDir {
         Ok(PartitionOut { path, room: ROOM })
     }
 
+    /// Begins a folder in it for what is needed for a while: it must be removed before it all gets its name.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn scratch(&self, number: i32) -> io::Result<PartitionOut> {
+        let path = self.temporary.join(format!("sound-{number}"));
+        std::fs::create_dir(&path).map_err(|error| explained(&path, error))?;
+        Ok(PartitionOut { path, room: ROOM })
+    }
+
     /// As [`OutDir::partition`], one of several that are written at the same time: they share the room.
     ///
     /// # Errors

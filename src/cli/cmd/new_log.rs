@@ -5,11 +5,15 @@
 use crate::cli::Usage;
 use crate::cli::args::ReportFormat;
 use crate::cli::input::{self, Partition};
+use crate::cli::render::damage::Found;
 use crate::cli::talk::Context;
 use crate::log::dir::{OtherKind, PartitionDir, PartitionName};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::{FileOut, OutDir};
-use crate::rewrite::salvage::FileIn;
+use crate::rewrite::report::Gravity;
+use crate::rewrite::salvage::{FileIn, Manner, Salvage, Wreck, survey};
+use crate::rewrite::survey::Wishes;
+use crate::rewrite::union::Take;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -103,6 +107,57 @@ pub(super) fn files(partition: &Partition) -> Vec<FileIn> {
 pub(super) fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
     let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
     Ok(Some(crate::files::read(&file.path).with_context(|| file.path.display().to_string())?))
+}
+
+/// What to do about damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnDamage {
+    /// Without leave the log is not taken.
+    Refuse,
+    /// It is left out, and told.
+    Skip,
+}
+
+/// How what is sound is looked for.
+pub(super) struct Seeking<'s> {
+    pub log_start: Option<i64>,
+    pub max_inflated: usize,
+    pub on_damage: OnDamage,
+    pub interrupt: &'s Interrupt,
+}
+
+/// Finds what is sound in a partition, by the one measure that every verb has that writes a new log.
+pub(super) fn find_sound(
+    partition: &Partition,
+    how: &Seeking<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(Salvage, Found)> {
+    let wreck = Wreck { own: files(partition), log_start: how.log_start, ..Wreck::default() };
+    let wishes = Wishes { keep_doubtful: false, mend: false };
+    let manner = Manner { wishes, leftovers: Take::Lost, max_inflated: how.max_inflated };
+    let mut salvage = survey(&wreck, &manner, how.interrupt, progress)?;
+    salvage.settle_losses(how.interrupt)?;
+    let found = Found::of(partition.number.unwrap_or_default(), partition.path(), &salvage)?;
+    match how.on_damage {
+        OnDamage::Refuse => refuse_damage(partition, &found)?,
+        OnDamage::Skip => {}
+    }
+    Ok((salvage, found))
+}
+
+fn refuse_damage(partition: &Partition, found: &Found) -> Result<()> {
+    let mut damaged = found.of_gravity(Gravity::Damage);
+    let Some(first) = damaged.next() else { return Ok(()) };
+    let more = match damaged.count() {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    bail!(
+        "{}: damaged: {}{more}; nothing was written. 'grouplog salvage' makes a sound copy and says what is lost; \
+         --skip-damage leaves out what is damaged",
+        partition.path().display(),
+        first.words()
+    )
 }
 
 /// The report, on its way to stdout and to the files beside the partitions.

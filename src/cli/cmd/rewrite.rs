@@ -9,8 +9,9 @@ use super::new_log::{Report, check_numbers, create, interrupt, publish, refuse_i
 use crate::cli::Usage;
 use crate::cli::args::RewriteArgs;
 use crate::cli::input::{self, Partition};
+use crate::cli::render::damage::Found;
 use crate::cli::render::name::visible;
-use crate::cli::render::rewrite::{Damage, Told, Wrote, objects, text};
+use crate::cli::render::rewrite::{Told, Wrote, objects, text};
 use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
@@ -26,7 +27,7 @@ use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::OutDir;
 use crate::rewrite::out_file::SingleFile;
 use crate::rewrite::salvage::Salvage;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use listing::Listing;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -108,10 +109,10 @@ impl<'j> Job<'j> {
         let mut outcome = Outcome::Clean;
         let mut has_metadata = true;
         for unit in all.chunks(together) {
-            let (mut work, damage) = self.work(unit)?;
+            let (mut work, found) = self.work(unit)?;
             has_metadata &= work.new.iter().all(|it| it.metadata.is_some());
-            self.unit(unit, &mut work, &mut how, &damage, out)?;
-            if !damage.is_empty() {
+            self.unit(unit, &mut work, &mut how, &found, out)?;
+            if found.is_any() {
                 outcome = Outcome::Findings;
             }
         }
@@ -136,13 +137,12 @@ impl<'j> Job<'j> {
     }
 
     /// Looks through some logs, and says what they are to become; and what of them is damaged.
-    fn work(&mut self, unit: &Unit<'_>) -> Result<(Work, Vec<Damage>)> {
-        let (mut feeds, mut damage) = (Vec::new(), Vec::new());
+    fn work(&mut self, unit: &Unit<'_>) -> Result<(Work, Found)> {
+        let (mut feeds, mut all_found) = (Vec::new(), Found::default());
         for (place, partition) in unit {
             let number = partition.number.unwrap_or_default();
-            let salvage = self.survey(partition)?;
-            damage.extend(Damage::of(number, &salvage.log.incidents, |source| salvage.sources.name(source)));
-            self.refuse_damage(partition, &damage)?;
+            let (salvage, found) = self.survey(partition)?;
+            all_found.extend(found);
             let end = salvage.end();
             let Salvage { sources, log, .. } = salvage;
             let pieces = log.parts.into_iter().map(|part| part.piece).collect();
@@ -157,19 +157,7 @@ impl<'j> Job<'j> {
             broker: asked.map_or_else(newest, Ok)?,
             refused: if asked.is_some() { Refused::Go } else { Refused::Stay },
         };
-        Ok((work, damage))
-    }
-
-    fn refuse_damage(&self, partition: &Partition, damage: &[Damage]) -> Result<()> {
-        let Some(first) = damage.first().filter(|_| !self.args.skip_damage) else { return Ok(()) };
-        let more = damage.len() - 1;
-        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        bail!(
-            "{}: damaged: {}{more}; nothing was written. 'grouplog salvage' makes a sound copy and says what is lost; \
-             --skip-damage leaves out what is damaged",
-            partition.path().display(),
-            first.words()
-        )
+        Ok((work, all_found))
     }
 
     /// Makes some logs what they are to become, and tells of it.
@@ -178,7 +166,7 @@ impl<'j> Job<'j> {
         unit: &Unit<'_>,
         work: &mut Work,
         how: &mut How<'_>,
-        damage: &[Damage],
+        found: &Found,
         out: Option<&OutDir>,
     ) -> Result<()> {
         let mut listing =
@@ -205,7 +193,7 @@ impl<'j> Job<'j> {
             },
             paths: unit.iter().map(|(_, partition)| self.named(partition)).collect(),
             tally: &done.ran.tally,
-            damage,
+            found,
             written: wrote.collect(),
         };
         self.note_refused(&told);

@@ -3,6 +3,7 @@
 pub mod batches;
 pub mod compact;
 pub mod compact_text;
+pub mod damage;
 pub mod diff;
 pub mod diff_lines;
 mod diff_log_lines;

@@ -2,13 +2,12 @@
 //!
 //! Must not know: how it was done.
 
+use super::damage::Found;
 use super::name::visible;
 use crate::json::{Json, Style};
 use crate::model::preflight::Verdict;
 use crate::rewrite::apply::Done;
 use crate::rewrite::edit::tally::{Edited, Tally};
-use crate::rewrite::plan::SourceId;
-use crate::rewrite::report::{Incident, Outcome};
 use crate::schema::Key;
 use crate::words::counted;
 use base64::Engine;
@@ -27,8 +26,8 @@ pub struct Told<'t> {
     pub paths: Vec<String>,
     /// What was done.
     pub tally: &'t Tally,
-    /// What was left out because it is damaged, and the names of its files.
-    pub damage: &'t [Damage],
+    /// What was left out or put right.
+    pub found: &'t Found,
     /// What was written, if anything.
     pub written: Vec<Wrote<'t>>,
 }
@@ -43,34 +42,6 @@ pub struct Wrote<'w> {
     pub end: i64,
     /// Whether a broker would load it.
     pub verdict: Option<&'w Verdict>,
-}
-
-/// A stretch that was left out.
-pub struct Damage {
-    /// Its partition.
-    pub partition: i32,
-    /// Its file's name.
-    pub segment: String,
-    /// What is wrong.
-    pub incident: Incident,
-}
-
-impl Damage {
-    /// Of what was found in a log, what is damage.
-    pub fn of<'n>(
-        partition: i32,
-        incidents: &[Incident],
-        name: impl Fn(SourceId) -> &'n str,
-    ) -> impl Iterator<Item = Damage> {
-        let damage = incidents.iter().filter(|it| it.outcome.is_damage());
-        damage.map(move |it| Damage { partition, segment: name(it.source).to_owned(), incident: it.clone() })
-    }
-
-    /// In words.
-    pub fn words(&self) -> String {
-        let Incident { position, message, .. } = &self.incident;
-        format!("partition {}, {} at byte {position}: {message}", self.partition, self.segment)
-    }
 }
 
 /// Writes text for people.
@@ -109,9 +80,7 @@ pub fn text(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     for (field, count) in &tally.lost {
         writeln!(to, "    lost: {field} in {}", counted(*count, "record"))?;
     }
-    for damage in told.damage {
-        writeln!(to, "  damaged, {}: {}", damage.incident.outcome.name(), damage.words())?;
-    }
+    told.found.text(to)?;
     for wrote in &told.written {
         wrote_text(told, wrote, to)?;
     }
@@ -162,28 +131,11 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(Value) -> io::Result<()>) -
         },
         "edits": tally.codes,
         "lost": tally.lost,
-        "damaged": told.damage.len(),
+        "damaged": told.found.damaged(),
+        "putRight": told.found.put_right(),
+        "tornTail": told.found.is_torn(),
     }))?;
-    for damage in told.damage {
-        let Incident { position, length, code, message, first, last, outcome, .. } = &damage.incident;
-        let records = match outcome {
-            Outcome::Partly { lost, .. } | Outcome::Doubtful { lost, .. } => json!(lost),
-            _ => Value::Null,
-        };
-        each(json!({
-            "kind": "damage",
-            "partition": damage.partition,
-            "segment": damage.segment,
-            "position": position,
-            "length": length,
-            "code": code,
-            "message": message,
-            "firstOffset": first,
-            "lastOffset": last,
-            "outcome": outcome.name(),
-            "lostRecords": records,
-        }))?;
-    }
+    told.found.objects(each)?;
     for wrote in &told.written {
         each(json!({
             "kind": "partition",

@@ -38,7 +38,7 @@ pub struct Collector<'c, 's> {
     pub before_start: &'c mut u64,
     /// The first offset of the log.
     pub log_start: i64,
-    /// The first offset that counts.
+    /// The first offset that counts, and that the next record can have.
     pub first: i64,
     /// The last offset that the batch spans.
     pub last: i64,
@@ -55,7 +55,11 @@ impl Collector<'_, '_> {
         self.before.record(record);
         if record.offset < self.first || record.offset > self.last {
             self.outside(record.offset);
-        } else if let Some(key) = record.key {
+            return ControlFlow::Continue(());
+        }
+        // The next one must lie above it.
+        self.first = record.offset.wrapping_add(1);
+        if let Some(key) = record.key {
             match self.ended {
                 Waiting::Committed => self.put(key, Winner { offset: record.offset, place: self.at }),
                 _ => self.waiting(key, record.offset, record.value.is_some()),

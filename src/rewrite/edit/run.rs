@@ -159,8 +159,11 @@ impl Engine<'_> {
         while let Some(Reverse((.., i))) = heads.pop() {
             self.how.interrupt.check()?;
             let Some(feed) = feeds.get_mut(i) else { continue };
+            let is_mended = feed.is_mended();
             if let Some(batch) = feed.batch()? {
+                let before = (self.ran.tally.copied, self.ran.tally.moved);
                 self.batch(i, &batch, inflater)?;
+                self.ran.tally.count_mended(is_mended.then_some(before));
             }
             let read = feed.pass()?;
             self.sink.read(read);

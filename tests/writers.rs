@@ -240,3 +240,125 @@ fn a_transaction_below_the_log_start_pins_nothing() {
     assert_eq!(compacted::summary(&free)["pinned"], false);
     assert_eq!(read_partition(&free.join("__consumer_offsets-0")).len(), 1);
 }
+
+fn report(out: &Path, kind: &str) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(out.join("rewrite.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    lines.filter(|line| line["kind"] == kind).collect()
+}
+
+/// Of a group that stands in a partition that it does not hash to, it is told where, and which copy of a key holds.
+#[test]
+fn groups_that_stand_where_they_do_not_hash_to_are_told() {
+    use grouplog::model::partitioner::partition_of;
+    let dir = tempfile::tempdir().unwrap();
+    let home = partition_of(b"twice", 4);
+    let (other, third) = ((home + 1) % 4, (home + 2) % 4);
+    for number in 0..4 {
+        let mut records = Vec::new();
+        let mut add = |group: &str, partition: i32, says: i64| {
+            let at = records.len() as i64 + 10 * i64::from(number == other);
+            let at = if number == home { at + 5 } else { at };
+            records.push(Rec { offset: records.len() as i64, ..commit(at, group, "t", partition, says) });
+        };
+        (0..20)
+            .map(|i| format!("g{i}"))
+            .filter(|it| partition_of(it.as_bytes(), 4) == number)
+            .for_each(|it| add(&it, 0, 1));
+        if number == home || number == other {
+            add("twice", 0, i64::from(number));
+            add("twice", 1 + number, 7);
+        }
+        if number == third {
+            add("twice", 0, 99);
+        }
+        let mut batches = vec![Bat::of(records)];
+        if number == third {
+            // What never was committed overrules nothing.
+            let at = batches[0].last_offset + 1;
+            batches.push(Bat::transactional(5, 0, vec![commit(at + 90, "twice", "t", 0, 98)]));
+            batches[1] = Bat {
+                base_offset: at,
+                last_offset: at,
+                records: batches[1].records.iter().map(|it| Rec { offset: at, ..it.clone() }).collect(),
+                ..batches[1].clone()
+            };
+            batches.push(Bat::marker(Ending::Abort, at + 1, T0 + 95, 5, 0));
+        }
+        write_log(dir.path(), number, &batches);
+    }
+    let lost = (0..).map(|i| format!("lost-{i}")).find(|it| partition_of(it.as_bytes(), 4) != 0).unwrap();
+    let folder = dir.path().join("__consumer_offsets-0");
+    let mut all = read_partition(&folder);
+    let at = all.last().unwrap().last_offset + 1;
+    all.push(Bat::of(vec![commit(at, &lost, "t", 0, 3)]));
+    write_log(dir.path(), 0, &all);
+
+    let new = rewritten::rewrite(&["--partitions", "6"], &[dir.path()]);
+    assert_eq!(new.code, 3, "{}", new.said);
+    assert!(new.said.contains("stood in partition"), "{}", new.said);
+    let told = report(&new.out, "misplaced-group");
+    assert_eq!(told.len(), 2, "{told:#?}");
+    let twice = told.iter().find(|it| it["group"] == "twice").unwrap();
+    assert_eq!(twice["hashesTo"], home);
+    let won = |number: i32| {
+        let copies = twice["copies"].as_array().unwrap();
+        copies.iter().find(|it| it["partition"] == number).unwrap()["keysWon"].as_u64().unwrap()
+    };
+    let offsets = rewritten::describe(&new.out);
+    let offsets = offsets.iter().find(|it| it["group"] == "twice").unwrap()["offsets"].as_array().unwrap();
+    let zero = offsets.iter().find(|it| it["partition"] == 0).unwrap()["offset"].as_i64().unwrap() as i32;
+    assert_eq!(zero, other, "the latest by time");
+    assert_eq!((won(home), won(other), won(third)), (1, 2, 0), "{twice:#}");
+    let stray = told.iter().find(|it| it["group"] == lost.as_str()).unwrap();
+    assert_eq!(
+        (&stray["hashesTo"], stray["copies"].as_array().unwrap().len()),
+        (&partition_of(lost.as_bytes(), 4).into(), 1)
+    );
+    // Who redacts does not tell.
+    let redacted = rewritten::rewrite(&["--partitions", "6", "--redact"], &[dir.path()]);
+    let text = std::fs::read_to_string(redacted.out.join("rewrite.jsonl")).unwrap() + &redacted.said;
+    assert!(text.contains("misplaced-group") && !text.contains("twice") && !text.contains("lost-"), "{text}");
+    // In the right places there is nothing to tell.
+    let again = rewritten::rewrite(&["--partitions", "4"], &[&new.out]);
+    assert_eq!((again.code, report(&again.out, "misplaced-group").len()), (0, 0), "{}", again.said);
+}
+
+/// A name that is shown can be given to every option, and two names are never shown alike.
+#[test]
+fn odd_names_are_understood_as_they_are_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    // The bytes are put in afterwards, for a text cannot hold them.
+    let names: [&[u8]; 6] = [b"g\xff", b"g\\xff", b"g\\\\", b" g", b"CORP\\team", b"a\nb"];
+    let stand_in = |i: usize| -> String { format!("{}", char::from(b'A' + i as u8)).repeat(names[i].len()) };
+    let records: Vec<Rec> = (0..names.len()).map(|i| commit(i as i64, &stand_in(i), "orders", 0, 10)).collect();
+    let records = records.into_iter().enumerate().map(|(i, mut record)| {
+        let key = record.key.as_mut().unwrap();
+        key[4..4 + names[i].len()].copy_from_slice(names[i]);
+        record
+    });
+    let old = write_log(dir.path(), 0, &[Bat::of(records.collect())]);
+    let listed = grouplog(&old, ["groups", "--format", "csv", "."]);
+    let text = String::from_utf8(listed.stdout).unwrap();
+    assert!(text.contains("CORP\\team"), "{text}");
+    for name in names {
+        let shown = grouplog::escape::visible(name);
+        assert!(text.contains(&shown.replace('"', "\"\"")), "{shown}: {text}");
+        for options in [
+            &["--set-offset", &format!("{shown}/orders/0=42")][..],
+            &["--keep-group", &shown],
+            &["--drop-group", &shown],
+            &["--rename-group", &format!("{shown}=new")],
+        ] {
+            let new = rewritten::rewrite(options, &[&old]);
+            assert_eq!(new.code, 0, "{options:?}: {}", new.said);
+            let edited: Vec<_> = new.edits.iter().map(|it| it["from"]["offset"].as_i64().unwrap()).collect();
+            let at = names.iter().position(|it| *it == name).unwrap() as i64;
+            let others: Vec<i64> = (0..names.len() as i64).filter(|it| *it != at).collect();
+            assert_eq!(edited, if options[0] == "--keep-group" { others } else { vec![at] }, "{options:?}");
+        }
+        let described = grouplog(&old, ["describe", "--format", "json", "--group", &shown, "."]);
+        let described: serde_json::Value = serde_json::from_slice(&described.stdout).unwrap();
+        assert_eq!(described.as_array().unwrap().len(), 1, "{shown}");
+    }
+}

@@ -7,6 +7,7 @@ use super::common::{Clock, Input};
 use crate::cli::select::TypeSelector;
 use crate::cli::span::parse_bytes;
 use crate::cli::time::millis_of_span;
+use crate::escape::named;
 use crate::log::Codec;
 use crate::model::preflight::Coordinator;
 use crate::rewrite::edit::set_offset::Wish;
@@ -121,7 +122,7 @@ pub struct Naming {
     #[arg(long, value_name = "OLD=NEW", value_parser = pair, help_heading = "Edit")]
     pub rename_topic: Vec<Pair>,
     /// Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none
-    #[arg(long, value_name = "GROUP/TOPIC/PARTITION=N", value_parser = Wish::parse, help_heading = "Edit",
+    #[arg(long, value_name = "GROUP/TOPIC/PARTITION=N", value_parser = wish, help_heading = "Edit",
           allow_hyphen_values = true)]
     pub set_offset: Vec<Wish>,
     /// Set the offsets that a file lists: lines group,topic,partition,offset (as kafka-consumer-groups exports them), or
@@ -198,33 +199,26 @@ fn data_type(text: &str) -> Result<i16, String> {
 fn pair(text: &str) -> Result<Pair, String> {
     let bad = || format!("'{text}' is not OLD=NEW, with one equals sign (write one that is in a name as \\x3d)");
     let (old, new) = text.split_once('=').filter(|(_, new)| !new.contains('=')).ok_or_else(bad)?;
-    let (old, new) = (name(old), name(new));
+    let (old, new) = (named(old.as_bytes()), named(new.as_bytes()));
     if new.len() > i16::MAX as usize {
         return Err("a name has 32767 bytes at most".to_owned());
     }
     if old == new { Err(format!("'{text}' renames nothing")) } else { Ok((old, new)) }
 }
 
-/// `\xNN` is a byte, anything else itself.
-fn name(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, behind)) = rest.split_first() {
-        let hex = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
-        match behind {
-            [b'x', high, low, after @ ..] if byte == b'\\' => {
-                if let (Some(high), Some(low)) = (hex(*high), hex(*low)) {
-                    out.push(high << 4 | low);
-                    rest = after;
-                    continue;
-                }
-                out.push(byte);
-            }
-            _ => out.push(byte),
-        }
-        rest = behind;
-    }
-    out
+/// Reads `GROUP/TOPIC/PARTITION=N`. A group may hold slashes and equals signs, a topic cannot.
+fn wish(text: &str) -> Result<Wish, String> {
+    let bad = || format!("'{text}' is not GROUP/TOPIC/PARTITION=OFFSET, as in my-group/orders/0=42");
+    let (key, offset) = text.rsplit_once('=').ok_or_else(bad)?;
+    let (rest, partition) = key.rsplit_once('/').ok_or_else(bad)?;
+    let (group, topic) = rest.rsplit_once('/').ok_or_else(bad)?;
+    let wish = Wish {
+        group: named(group.as_bytes()),
+        topic: named(topic.as_bytes()),
+        partition: partition.parse().map_err(|_| bad())?,
+        offset: offset.parse().map_err(|_| bad())?,
+    };
+    wish.checked()
 }
 
 fn topic_id(text: &str) -> Result<TopicId, String> {

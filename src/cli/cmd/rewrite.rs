@@ -11,7 +11,7 @@ use crate::cli::args::RewriteArgs;
 use crate::cli::input::{self, Partition};
 use crate::cli::render::damage::Found;
 use crate::cli::render::name::visible;
-use crate::cli::render::rewrite::{Told, Wrote, objects, text};
+use crate::cli::render::rewrite::{Told, Wrote, misplaced_words, objects, text};
 use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
@@ -21,12 +21,15 @@ use crate::model::preflight::Coordinator;
 use crate::model::rules::Release;
 use crate::rewrite::edit::feed::Feed;
 use crate::rewrite::edit::reframe::Shape;
-use crate::rewrite::edit::run::{How, Routing};
-use crate::rewrite::edit::write::{Refused, Work, carry_out};
+use crate::rewrite::edit::run::copies::Misplaced;
+use crate::rewrite::edit::run::{How, Routing, last_of};
+use crate::rewrite::edit::write::{self, Refused, Work, carry_out};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::OutDir;
 use crate::rewrite::out_file::SingleFile;
 use crate::rewrite::salvage::Salvage;
+use crate::schema::names::Kind;
+use crate::words::counted;
 use anyhow::{Context as _, Result};
 use listing::Listing;
 use std::collections::BTreeSet;
@@ -111,8 +114,7 @@ impl<'j> Job<'j> {
         for unit in all.chunks(together) {
             let (mut work, found) = self.work(unit)?;
             has_metadata &= work.new.iter().all(|it| it.metadata.is_some());
-            self.unit(unit, &mut work, &mut how, &found, out)?;
-            if found.is_any() {
+            if self.unit(unit, &mut work, &mut how, &found, out)? == Outcome::Findings {
                 outcome = Outcome::Findings;
             }
         }
@@ -168,7 +170,7 @@ impl<'j> Job<'j> {
         how: &mut How<'_>,
         found: &Found,
         out: Option<&OutDir>,
-    ) -> Result<()> {
+    ) -> Result<Outcome> {
         let mut listing =
             Listing { log: self.log.as_mut(), context: self.context, before: self.before, read: 0, broken: None };
         let done = carry_out(work, how, out, &mut listing);
@@ -180,6 +182,7 @@ impl<'j> Job<'j> {
             _ => format!("{} partitions", unit.len()),
         })?;
         self.before += unit.iter().map(|(_, partition)| partition.bytes()).sum::<u64>();
+        let misplaced = self.misplaced(unit, work, how, &done)?;
         let wrote = work.new.iter().zip(&done.ran.ends).enumerate().map(|(i, (new, end))| Wrote {
             partition: new.partition,
             done: done.done.get(i),
@@ -194,12 +197,45 @@ impl<'j> Job<'j> {
             paths: unit.iter().map(|(_, partition)| self.named(partition)).collect(),
             tally: &done.ran.tally,
             found,
+            misplaced: &misplaced,
             written: wrote.collect(),
         };
         self.note_refused(&told);
         self.report.text(|to| text(&told, to))?;
         objects(&told, &mut |object| self.report.object(&object))?;
-        Ok(())
+        Ok(if found.is_any() || !misplaced.is_empty() { Outcome::Findings } else { Outcome::Clean })
+    }
+
+    /// Groups that stood where they do not hash to, and came to where they do.
+    fn misplaced(
+        &self,
+        unit: &Unit<'_>,
+        work: &mut Work,
+        how: &How<'_>,
+        done: &write::Outcome,
+    ) -> Result<Vec<Misplaced>> {
+        if how.routing == Routing::Stay {
+            return Ok(Vec::new());
+        }
+        let partitions: Vec<_> = unit.iter().map(|(_, partition)| partition.number.unwrap_or_default()).collect();
+        let numbers: BTreeSet<_> = partitions.iter().copied().collect();
+        let last_of = last_of(&mut work.feeds, how, done.ran.copies.in_several())?;
+        let count = partition_count_of(numbers, unit.iter().map(|(_, partition)| *partition));
+        let mut misplaced = done.ran.copies.misplaced(&partitions, count, &last_of);
+        for it in &mut misplaced {
+            it.group = match &how.edits.redact {
+                Some(redact) => redact.name(Kind::Group, &it.group),
+                None => how.edits.renames.group(&it.group).to_vec(),
+            };
+        }
+        if let Some(first) = misplaced.first() {
+            let more = match misplaced.len() - 1 {
+                0 => String::new(),
+                more => format!(" (and {})", counted(more as u64, "more such group")),
+            };
+            self.context.note(&format!("{}{more}", misplaced_words(first)));
+        }
+        Ok(misplaced)
     }
 
     /// What is told of where a partition was: a redacted log does not say in which folders.
@@ -249,9 +285,13 @@ impl<'j> Job<'j> {
 /// How many partitions the topic has: as many as there are, here or beside what was given, if they are all there; else as
 /// it has by default, if that is enough.
 fn partition_count(partitions: &[Partition]) -> i32 {
-    let mut numbers: BTreeSet<_> = partitions.iter().filter_map(|partition| partition.number).collect();
+    let numbers = partitions.iter().filter_map(|partition| partition.number).collect();
+    partition_count_of(numbers, partitions.iter())
+}
+
+fn partition_count_of<'p>(mut numbers: BTreeSet<i32>, partitions: impl Iterator<Item = &'p Partition>) -> i32 {
     let log_dirs: BTreeSet<_> =
-        partitions.iter().filter_map(|it| it.dir.as_ref()).filter_map(|dir| dir.path.parent()).collect();
+        partitions.filter_map(|it| it.dir.as_ref()).filter_map(|dir| dir.path.parent()).collect();
     for log_dir in log_dirs {
         if let Ok(Place::LogDir(all)) = classify(log_dir) {
             numbers.extend(all.partitions.iter().map(|place| place.partition));

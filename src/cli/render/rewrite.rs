@@ -7,6 +7,7 @@ use super::name::visible;
 use crate::json::{Json, Style};
 use crate::model::preflight::Verdict;
 use crate::rewrite::apply::Done;
+use crate::rewrite::edit::run::copies::{Copy, Misplaced};
 use crate::rewrite::edit::tally::{Edited, Tally};
 use crate::schema::Key;
 use crate::words::counted;
@@ -17,6 +18,8 @@ use std::io::{self, Write};
 
 /// Notes name so many refusals.
 const MOST_REFUSALS: usize = 20;
+/// Text names so many groups that stood where they do not hash to.
+const MOST_MISPLACED: usize = 100;
 
 /// A part of the work: one partition, or all of them together.
 pub struct Told<'t> {
@@ -28,6 +31,8 @@ pub struct Told<'t> {
     pub tally: &'t Tally,
     /// What was left out or put right.
     pub found: &'t Found,
+    /// Groups that stood where they do not hash to, by the names they have in the output.
+    pub misplaced: &'t [Misplaced],
     /// What was written, if anything.
     pub written: Vec<Wrote<'t>>,
 }
@@ -81,10 +86,50 @@ pub fn text(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
         writeln!(to, "    lost: {field} in {}", counted(*count, "record"))?;
     }
     told.found.text(to)?;
+    for it in told.misplaced.iter().take(MOST_MISPLACED) {
+        writeln!(to, "  {}", misplaced_words(it))?;
+    }
+    let more = told.misplaced.len().saturating_sub(MOST_MISPLACED) as u64;
+    if more > 0 {
+        writeln!(to, "  and {}", counted(more, "more such group"))?;
+    }
     for wrote in &told.written {
         wrote_text(told, wrote, to)?;
     }
     Ok(())
+}
+
+/// Where a group stood, and which copy has the last word.
+pub fn misplaced_words(it: &Misplaced) -> String {
+    let places: Vec<_> = it.copies.keys().map(i32::to_string).collect();
+    let many = if places.len() > 1 { "partitions" } else { "partition" };
+    let mut text = format!("group {} stood in {many} {}", visible(&it.group), places.join(", "));
+    if let Some(home) = it.home {
+        text.push_str(&format!(", and hashes to {home}"));
+    }
+    if places.len() < 2 {
+        text.push_str(", where a broker did not look for it; it does where it is now");
+        return text;
+    }
+    let won = |(partition, copy): (&i32, &Copy)| format!("{} from {partition}", counted(copy.keys, "key"));
+    let won: Vec<_> = it.copies.iter().map(won).collect();
+    format!("{text}; the later record of a key holds: {}", won.join(", "))
+}
+
+fn misplaced_json(it: &Misplaced) -> Value {
+    let copy = |(partition, copy): (&i32, &Copy)| {
+        json!({
+            "partition": partition,
+            "records": copy.records,
+            "keysWon": (it.copies.len() > 1).then_some(copy.keys),
+        })
+    };
+    json!({
+        "kind": "misplaced-group",
+        "group": visible_lossless(&it.group),
+        "hashesTo": it.home,
+        "copies": it.copies.iter().map(copy).collect::<Vec<_>>(),
+    })
 }
 
 fn counted_batches(n: u64) -> String {
@@ -134,8 +179,10 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(Value) -> io::Result<()>) -
         "damaged": told.found.damaged(),
         "putRight": told.found.put_right(),
         "tornTail": told.found.is_torn(),
+        "misplacedGroups": told.misplaced.len(),
     }))?;
     told.found.objects(each)?;
+    told.misplaced.iter().try_for_each(|it| each(misplaced_json(it)))?;
     for wrote in &told.written {
         each(json!({
             "kind": "partition",

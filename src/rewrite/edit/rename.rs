@@ -4,6 +4,7 @@
 //! goes. Must not know: which partition a name hashes to.
 
 use super::{Draft, Note};
+use crate::escape::visible;
 use crate::schema::embedded::copy::{self, Copied, Unreadable};
 use crate::schema::names::{Kind, Names, Payload, in_key, in_value};
 use crate::schema::wire::Uuid;
@@ -136,7 +137,7 @@ impl Renames {
     /// A name that is given must not be there already.
     fn refuse_taken(&self, key: &Key<'_>) -> io::Result<()> {
         let taken = |what: &str, name: &[u8]| {
-            let name = String::from_utf8_lossy(name);
+            let name = visible(name);
             Err(io::Error::other(format!(
                 "the {what} '{name}' is in the log already, and its records would be mixed with those of the renamed one; \
                  --drop-{what} '{name}' takes it out first"
@@ -158,7 +159,7 @@ type Checked = (BTreeMap<Vec<u8>, Vec<u8>>, BTreeSet<Vec<u8>>);
 fn checked(what: &str, pairs: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Checked, String> {
     let (mut names, mut new) = (BTreeMap::new(), BTreeSet::new());
     for (from, to) in pairs {
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let text = |name: &[u8]| visible(name);
         if !new.insert(to.clone()) {
             return Err(format!("two {what}s get the name '{}'", text(&to)));
         }

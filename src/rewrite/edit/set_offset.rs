@@ -5,6 +5,7 @@
 use super::drops::Drops;
 use super::rename::Renames;
 use super::{Draft, Item, Note, Origin};
+use crate::escape::visible;
 use crate::model::replay::State;
 use crate::model::store::OffsetKey;
 use crate::schema::offsets::{OffsetCommitKey, OffsetCommitValue};
@@ -27,31 +28,17 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Reads `GROUP/TOPIC/PARTITION=N`. A group may hold slashes and equals signs, a topic cannot.
+    /// If it can be fulfilled.
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub fn parse(text: &str) -> Result<Wish, String> {
-        let bad = || format!("'{text}' is not GROUP/TOPIC/PARTITION=OFFSET, as in my-group/orders/0=42");
-        let (key, offset) = text.rsplit_once('=').ok_or_else(bad)?;
-        let (rest, partition) = key.rsplit_once('/').ok_or_else(bad)?;
-        let (group, topic) = rest.rsplit_once('/').ok_or_else(bad)?;
-        let wish = Wish {
-            group: group.as_bytes().to_vec(),
-            topic: topic.as_bytes().to_vec(),
-            partition: partition.parse().map_err(|_| bad())?,
-            offset: offset.parse().map_err(|_| bad())?,
-        };
-        wish.checked()
-    }
-
-    fn checked(self) -> Result<Wish, String> {
+    pub fn checked(self) -> Result<Wish, String> {
         if self.offset < 0 || self.partition < 0 || self.topic.is_empty() {
             return Err(format!(
                 "partition {} and offset {} of '{}' must not be below 0, and a topic has a name",
                 self.partition,
                 self.offset,
-                String::from_utf8_lossy(&self.topic)
+                visible(&self.topic)
             ));
         }
         if self.group.len() > i16::MAX as usize || self.topic.len() > 249 {

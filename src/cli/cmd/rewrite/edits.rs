@@ -7,6 +7,7 @@ use crate::cli::Usage;
 use crate::cli::input::Partition;
 use crate::cli::render::name::visible;
 use crate::cli::select::GroupPattern;
+use crate::escape::named;
 use crate::model::assemble::Groups;
 use crate::model::load::{Loading, Until, load};
 use crate::model::partitioner::partition_of;
@@ -32,7 +33,7 @@ impl Job<'_> {
             drops: Drops {
                 groups: names(&dropping.drop_group)?,
                 keep: names(&dropping.keep_group)?,
-                topics: dropping.drop_topic.iter().map(|topic| topic.as_encoded_bytes().to_vec()).collect(),
+                topics: dropping.drop_topic.iter().map(|topic| named(topic.as_encoded_bytes())).collect(),
                 types: dropping.drop_type.iter().copied().collect(),
                 log_starts: partitions.iter().map(|partition| self.log_start(partition)).collect(),
                 ..Drops::default()

@@ -8,6 +8,8 @@ mod build;
 mod common;
 #[path = "common/compacted.rs"]
 mod compacted;
+#[path = "common/group_records.rs"]
+mod group_records;
 #[path = "common/rewritten.rs"]
 mod rewritten;
 #[path = "common/wreck.rs"]
@@ -16,6 +18,7 @@ mod wreck;
 use build::*;
 use common::{grouplog, names_in};
 use compacted::frames;
+use group_records::{key, v};
 use std::path::{Path, PathBuf};
 
 /// The new partition 0 of each verb that writes one, with the verb and its exit status.
@@ -361,4 +364,254 @@ fn odd_names_are_understood_as_they_are_shown() {
         let described: serde_json::Value = serde_json::from_slice(&described.stdout).unwrap();
         assert_eq!(described.as_array().unwrap().len(), 1, "{shown}");
     }
+}
+
+/// What names nothing in the log is told; where nothing would be left, refused; what wants two things at once, too.
+#[test]
+fn options_that_meet_nothing_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let batch = Bat::of(vec![commit(0, "g", "orders", 0, 1), commit(1, "h", "paid", 0, 1)]);
+    let old = write_log(dir.path(), 12, &[batch]);
+    let file = dir.path().join("offsets.csv");
+    std::fs::write(&file, "nobody,orders,0,1\nnobody,orders,1,2\n").unwrap();
+    let file = file.to_str().unwrap();
+    for (options, unmet) in [
+        (&["--drop-group", "nope"][..], &["--drop-group"][..]),
+        (&["--drop-group", "no*", "--drop-group", "g"], &["--drop-group"]),
+        (&["--keep-group", "g*", "--keep-group", "nope"], &["--keep-group"]),
+        (&["--drop-topic", "ord*"], &["--drop-topic"]),
+        (&["--drop-type", "3"], &["--drop-type"]),
+        (&["--rename-group", "g*=x", "--rename-topic", "nope=y"], &["--rename-group", "--rename-topic"]),
+        (&["--set-offset", "my-group/orders/0=5"], &["--set-offset"]),
+        (&["--offsets-from", file, "--partitions", "50"], &["--set-offset"]),
+        // All of these name something.
+        (&["--drop-group", "g", "--drop-group", "?"], &[]),
+        (&["--drop-group", "g", "--drop-type", "1"], &[]),
+        (&["--drop-group", "h", "--set-offset", "h/paid/0=5"], &[]),
+        (&["--rename-group", "g=x", "--set-offset", "x/orders/0=5", "--drop-topic", "paid"], &[]),
+        (&["--set-offset", "g/orders/0=5", "--set-offset", "g/orders/0=5"], &[]),
+    ] {
+        let new = rewritten::rewrite(options, &[&old]);
+        let told = report(&new.out, "unmatched");
+        let told: Vec<_> = told.iter().map(|it| it["option"].as_str().unwrap()).collect();
+        assert_eq!((new.code, &told[..]), (if unmet.is_empty() { 0 } else { 3 }, unmet), "{options:?}: {}", new.said);
+        assert!(unmet.iter().all(|option| option == &"--set-offset" || new.said.contains(option)), "{}", new.said);
+    }
+    let none = rewritten::rewrite(&["--keep-group", "nope", "--keep-group", "no*"], &[&old]);
+    assert_eq!(none.code, 2, "{}", none.said);
+    assert!(!none.out.exists() && none.beside().is_empty(), "{:?}", none.beside());
+    for options in [
+        &["--drop-group", "g", "--keep-group", "g"][..],
+        &["--drop-group", "g", "--rename-group", "g=x"],
+        &["--drop-topic", "orders", "--rename-topic", "orders=x"],
+        &["--set-offset", "g/orders/0=5", "--set-offset", "g/orders/0=6"],
+        &["--segment-bytes", "3G"],
+        &["--segment-bytes", "0"],
+    ] {
+        let refused = rewritten::rewrite(options, &[&old]);
+        assert_eq!((refused.code, refused.out.exists()), (2, false), "{options:?}: {}", refused.said);
+    }
+    std::fs::write(file, "g,orders,0,1\ng,orders,0,2\n").unwrap();
+    assert_eq!(rewritten::rewrite(&["--offsets-from", file], &[&old]).code, 1);
+    // Who redacts does not tell the names.
+    let hidden = rewritten::rewrite(&["--redact", "--drop-group", "a-secret"], &[&old]);
+    assert!(!std::fs::read_to_string(hidden.out.join("rewrite.jsonl")).unwrap().contains("a-secret"));
+}
+
+/// An offset that a broker would remove again at once is set, and that is told; a time to live of its own counts anew.
+#[test]
+fn offsets_that_would_expire_at_once_are_told() {
+    const DAY: i64 = 86_400_000;
+    let dir = tempfile::tempdir().unwrap();
+    let of_type_0 = |at: i64, expire_timestamp: i64| {
+        let mut record = commit(at, "old", "orders", at as i32, 5);
+        record.key.as_mut().unwrap()[1] = 0;
+        let value = Commit { commit_timestamp: T0, expire_timestamp, ..Commit::at(5) };
+        Rec { value: Some(value.value(1)), ..record }
+    };
+    let old = write_log(
+        dir.path(),
+        12,
+        &[Bat::of(vec![of_type_0(0, T0 + DAY), of_type_0(1, T0 - 1), commit(2, "g", "t", 0, 1)])],
+    );
+    let now = (T0 + 100 * DAY).to_string();
+    let set = ["--set-offset", "old/orders/0=7", "--set-offset", "old/orders/1=7"];
+    let new = rewritten::rewrite(&[&set[..], &["--now", &now]].concat(), &[&old]);
+    let described = rewritten::describe(&new.out);
+    let offsets = described.iter().find(|it| it["group"] == "old").unwrap()["offsets"].as_array().unwrap();
+    assert_eq!(offsets[0]["expireTimestamp"], T0 + 101 * DAY, "{offsets:#?}");
+    assert_eq!(offsets[1]["expireTimestamp"], serde_json::Value::Null);
+    let notes: Vec<_> = new.edits.iter().map(|it| it["edits"][0]["message"].as_str().unwrap()).collect();
+    assert!(notes[0].contains("becomes") && notes[0].contains("expireTimestamp: "), "{notes:?}");
+    assert!(notes[1].contains("is dropped"), "{notes:?}");
+    // By the machine's clock, that time is over.
+    let told = report(&new.out, "expires-at-once");
+    assert_eq!((new.code, told.len()), (3, 2), "{}", new.said);
+    assert!(new.said.contains("at once"), "{}", new.said);
+    // By its own clock it is fine.
+    let fine = rewritten::rewrite(&["--set-offset", "g/t/0=7"], &[&old]);
+    assert_eq!((fine.code, report(&fine.out, "expires-at-once").len()), (0, 0), "{}", fine.said);
+}
+
+/// A partition of a log dir that has no segments is one of the new log dir.
+#[test]
+fn a_folder_without_segments_is_no_partition_less() {
+    let dir = tempfile::tempdir().unwrap();
+    let log_dir = dir.path().join("kafka");
+    write_log(&log_dir, 0, &[one(0)]);
+    std::fs::create_dir(log_dir.join("__consumer_offsets-7")).unwrap();
+    std::fs::write(
+        log_dir.join("__consumer_offsets-7/partition.metadata"),
+        "version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw",
+    )
+    .unwrap();
+    for (verb, code, said, new) in by_every_verb(dir.path(), &[], &log_dir) {
+        assert_eq!(code, 0, "{verb}: {said}");
+        let names = names_in(&new.parent().unwrap().join("__consumer_offsets-7"));
+        assert!(
+            names.contains(&segment_name(0)) && names.contains(&"partition.metadata".to_owned()),
+            "{verb}: {names:?}"
+        );
+    }
+}
+
+/// What a broker cuts off when it starts is left out, and told.
+#[test]
+fn a_torn_end_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = segment_of(dir.path(), &[one(0).bytes(), one(1).bytes()[..40].to_vec()]);
+    for (verb, code, said, new) in by_every_verb(dir.path(), &[], &old) {
+        assert_eq!(code, 0, "{verb}: {said}");
+        let text = std::fs::read_to_string(new.parent().unwrap().join(format!("{verb}.txt"))).unwrap();
+        assert!(text.contains("as a broker does when it starts"), "{verb}: {text}");
+        if verb != "salvage" {
+            let lines = std::fs::read_to_string(new.parent().unwrap().join(format!("{verb}.jsonl"))).unwrap();
+            assert!(lines.contains("\"tornTail\":true"), "{verb}: {lines}");
+        }
+    }
+}
+
+#[test]
+fn an_epoch_may_begin_where_an_empty_last_segment_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = write_log(dir.path(), 0, &[one(0), one(1)]);
+    std::fs::write(old.join(segment_name(9)), "").unwrap();
+    std::fs::write(old.join("leader-epoch-checkpoint"), "0\n2\n0 0\n4 9\n").unwrap();
+    let verified = |dir: &Path| grouplog(dir, ["verify", "--format", "jsonl", "."]);
+    let sound = verified(&old);
+    assert_eq!(sound.status.code(), Some(0), "{}", String::from_utf8_lossy(&sound.stdout));
+    std::fs::write(old.join("leader-epoch-checkpoint"), "0\n2\n0 0\n4 10\n").unwrap();
+    let beyond = verified(&old);
+    assert!(String::from_utf8_lossy(&beyond.stdout).contains("leader-epochs-beyond-end"));
+}
+
+/// A span may stand for now; a full stdout and a limit on file sizes are told for what they are.
+#[test]
+fn what_cannot_be_written_is_told_for_what_it_is() {
+    use std::process::{Command, Stdio};
+    let dir = tempfile::tempdir().unwrap();
+    let old = write_log(dir.path(), 0, &(0..200).map(one).collect::<Vec<_>>());
+    let old = old.to_str().unwrap();
+    for verb in ["compact", "rewrite"] {
+        let output = grouplog(dir.path(), [verb, "--now", "-2h", "--dry-run", old]);
+        assert_eq!(output.status.code(), Some(0), "{verb}: {output:?}");
+    }
+    let grouplog_in = |args: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_grouplog"))
+            .current_dir(dir.path())
+            .args(args)
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap()
+    };
+    for verb in ["compact", "rewrite", "salvage"] {
+        let out = format!("full-{verb}");
+        let stdout = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_grouplog"))
+            .current_dir(dir.path())
+            .args([verb, "--out", &out, old])
+            .stdout(stdout)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{verb}: {said}");
+        assert!(said.contains("complete and in its place") && said.contains(&out), "{verb}: {said}");
+        assert_eq!(read_partition(&dir.path().join(&out).join("__consumer_offsets-0")).len(), 200, "{verb}");
+        // In blocks of 512 or 1024 bytes: more than the report, less than the log.
+        let script = format!("ulimit -f 4; exec \"$0\" {verb} --out limited {old}");
+        let limited = Command::new("bash")
+            .current_dir(dir.path())
+            .args(["-c", &script, env!("CARGO_BIN_EXE_grouplog")])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&limited.stderr);
+        assert_eq!(limited.status.code(), Some(1), "{verb}: {limited:?}");
+        assert!(said.contains("ulimit -f"), "{verb}: {said}");
+        assert!(
+            names_in(dir.path()).iter().all(|name| !name.starts_with("limited")),
+            "{verb}: {:?}",
+            names_in(dir.path())
+        );
+    }
+    // The right option is named.
+    let list = grouplog_in(&["rewrite", "--out", "new", "--log", old, old]);
+    let said = String::from_utf8_lossy(&list.stderr);
+    assert!(said.contains("pass --log") && !said.contains("--out"), "{said}");
+    let twice = grouplog_in(&["compact", "--out", "new", old, old]);
+    let said = String::from_utf8_lossy(&twice.stderr);
+    assert!(twice.status.code() == Some(2) && said.contains("grouplog salvage --also"), "{said}");
+}
+
+/// What somebody wrote for themselves may bear their name; what everybody has tells of nobody.
+#[test]
+fn redaction_hides_assignors_of_ones_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = |at: i64, protocol_type: &str, protocol: &str| {
+        let value = v(3).text(protocol_type).i32(1).text(protocol).text("m").raw(&T0.to_be_bytes()).i32(0);
+        Rec { offset: at, timestamp: T0, key: Some(key(2, &[&format!("g{at}")])), value: value.done() }
+    };
+    let member = |at: i64, assignor: &str| {
+        let value = v(0).null().null().ctext("c").ctext("/h").count(1).ctext("orders").null().i32(1).ctext(assignor);
+        Rec {
+            offset: at,
+            timestamp: T0,
+            key: Some(key(5, &[&format!("g{at}"), "m"])),
+            value: value.null().end().done(),
+        }
+    };
+    let records = vec![
+        record(0, "consumer", "cooperative-sticky"),
+        record(1, "consumer", "acme-rack-aware"),
+        record(2, "acme-workers", "acme-v1"),
+        record(3, "connect", "sessioned"),
+        member(4, "uniform"),
+        member(5, "acme-server-side"),
+    ];
+    let old = write_log(dir.path(), 0, &[Bat::of(records)]);
+    let new = rewritten::rewrite(&["--redact", "--seed", "s"], &[&old]);
+    assert_eq!(new.code, 0, "{}", new.said);
+    let bytes = std::fs::read(new.partition(0).join(segment_name(0))).unwrap();
+    let holds = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(!holds("acme"));
+    assert!(["cooperative-sticky", "connect", "sessioned", "uniform"].iter().all(|it| holds(it)));
+}
+
+/// Files of a cleaned or deleted segment are all there is.
+#[test]
+fn leftovers_alone_can_be_salvaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = write_log(dir.path(), 0, &[one(0), one(1)]);
+    std::fs::rename(old.join(segment_name(0)), old.join(segment_name(0) + ".deleted")).unwrap();
+    for given in [&old, &dir.path().to_owned()] {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let out = elsewhere.path().join("new");
+        let salvaged = wreck::salvage(&out, &["--include-leftovers"], &[given]);
+        assert_eq!(salvaged.code, 3, "{}", salvaged.said);
+        assert_eq!(read_partition(&salvaged.partition(0)).len(), 2);
+    }
+    let refused = wreck::salvage(&dir.path().join("new"), &[], &[&old]);
+    assert_eq!(refused.code, 1, "{}", refused.said);
 }

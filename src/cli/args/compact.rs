@@ -72,7 +72,7 @@ fn retention(text: &str) -> Result<i64, String> {
 }
 
 /// A segment's positions have 31 bits.
-fn segment_bytes(text: &str) -> Result<u64, String> {
+pub(super) fn segment_bytes(text: &str) -> Result<u64, String> {
     match crate::cli::span::parse_bytes(text)? {
         0 => Err("a segment must be able to grow".to_owned()),
         bytes if bytes > i32::MAX as usize => Err("no segment is larger than 2147483647 bytes".to_owned()),

@@ -5,7 +5,6 @@
 use super::ReportFormat;
 use super::common::{Clock, Input};
 use crate::cli::select::TypeSelector;
-use crate::cli::span::parse_bytes;
 use crate::cli::time::millis_of_span;
 use crate::escape::named;
 use crate::log::Codec;
@@ -155,8 +154,8 @@ pub struct Framing {
     #[arg(long, value_name = "ID", value_parser = topic_id, help_heading = "Frame", allow_hyphen_values = true)]
     pub topic_id: Option<TopicId>,
     /// Begin a new segment before one grows beyond so many bytes (suffixes K, M, G); else segments begin where they did
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Frame")]
-    pub segment_bytes: Option<usize>,
+    #[arg(long, value_name = "BYTES", value_parser = super::compact::segment_bytes, help_heading = "Frame")]
+    pub segment_bytes: Option<u64>,
 }
 
 /// A codec that can be written.

@@ -2,7 +2,8 @@
 
 use super::Outcome;
 use super::new_log::{
-    OnDamage, Report, Seeking, check_numbers, create, files, find_sound, interrupt, publish, read_other, refuse_inside,
+    OTHER_COPIES, OnDamage, Report, Seeking, check_numbers, create, files, find_sound, interrupt, print, publish,
+    read_other, refuse_inside,
 };
 use crate::cli::Usage;
 use crate::cli::args::CompactArgs;
@@ -10,7 +11,7 @@ use crate::cli::input::{self, Partition};
 use crate::cli::render::compact::{Told, objects};
 use crate::cli::render::compact_text;
 use crate::cli::render::damage::Found;
-use crate::cli::talk::Context;
+use crate::cli::talk::{Context, EmptyFolders};
 use crate::cli::time;
 use crate::log::dir::OtherKind;
 use crate::log::log_dir::{Lock, LogDirFiles};
@@ -28,8 +29,9 @@ use std::path::PathBuf;
 
 /// Runs it.
 pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
+    context.keep_empty_folders(EmptyFolders::Kept);
     let partitions = input::open(&args.input, context)?;
-    check_numbers(&partitions)?;
+    check_numbers(&partitions, OTHER_COPIES)?;
     if args.include_active {
         partitions.iter().try_for_each(refuse_running)?;
     }
@@ -55,11 +57,12 @@ pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
     let Work { interrupt, context, .. } = work;
     let stdout = report.finish()?;
     interrupt.check()?;
+    let stands = out.as_ref().map(|out| out.path().to_owned());
     if let Some(out) = out {
         publish(out, context)?;
     }
     context.end();
-    context.out.all(&stdout)?;
+    print(&stdout, stands.as_deref(), context)?;
     Ok(outcome)
 }
 

@@ -41,17 +41,32 @@ pub(super) fn publish(out: OutDir, context: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// Signals that ask to end set a flag, which is looked at between batches.
+/// Prints the report. `stands` is the folder that has its name already: what is in it is whole, whatever comes now.
+pub(super) fn print(stdout: &[u8], stands: Option<&Path>, context: &mut Context) -> Result<()> {
+    let printed = context.out.all(stdout);
+    let Some(path) = stands.filter(|_| printed.is_err()) else { return Ok(printed?) };
+    printed.with_context(|| {
+        format!("{}: complete and in its place, report and all; only stdout could not be written", path.display())
+    })
+}
+
+/// Signals that ask to end set a flag, which is looked at between batches. The one that a limit on file sizes sends would
+/// end the process on the spot: caught, it leaves the error of the write, as on a full disk.
 pub(super) fn interrupt() -> Result<Interrupt> {
     let flag = Arc::new(AtomicBool::new(false));
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGXCPU] {
         signal_hook::flag::register(signal, flag.clone()).context("a signal cannot be caught")?;
     }
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).context("a signal cannot be caught")?;
     Ok(Interrupt::new(flag))
 }
 
-pub(super) fn check_numbers(partitions: &[Partition]) -> Result<()> {
+/// Where copies are not joined.
+pub(super) const OTHER_COPIES: &str = " ('grouplog salvage --also' joins copies)";
+
+/// Each partition may be given once; `otherwise` says what to do with other copies.
+pub(super) fn check_numbers(partitions: &[Partition], otherwise: &str) -> Result<()> {
     let mut seen = BTreeSet::new();
     for partition in partitions {
         let path = partition.path().display();
@@ -59,10 +74,7 @@ pub(super) fn check_numbers(partitions: &[Partition]) -> Result<()> {
             return Err(Usage(format!("{path}: no partition in the folder's name; add --partition N")).into());
         };
         if !seen.insert(number) {
-            return Err(Usage(format!(
-                "{path}: partition {number} was given before; pass one copy, and the others with --also"
-            ))
-            .into());
+            return Err(Usage(format!("{path}: partition {number} was given before; pass one copy{otherwise}")).into());
         }
     }
     Ok(())

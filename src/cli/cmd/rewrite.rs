@@ -3,16 +3,17 @@
 mod edits;
 mod listing;
 mod logs;
+pub mod selectors;
 
 use super::Outcome;
-use super::new_log::{Report, check_numbers, create, interrupt, publish, refuse_inside};
+use super::new_log::{OTHER_COPIES, Report, check_numbers, create, interrupt, print, publish, refuse_inside};
 use crate::cli::Usage;
 use crate::cli::args::RewriteArgs;
 use crate::cli::input::{self, Partition};
 use crate::cli::render::damage::Found;
 use crate::cli::render::name::visible;
-use crate::cli::render::rewrite::{Told, Wrote, misplaced_words, objects, text};
-use crate::cli::talk::Context;
+use crate::cli::render::rewrite::{Told, Wrote, misplaced_words, objects, text, unmet_json, unmet_text};
+use crate::cli::talk::{Context, EmptyFolders};
 use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::place::{Place, classify};
@@ -32,11 +33,13 @@ use crate::schema::names::Kind;
 use crate::words::counted;
 use anyhow::{Context as _, Result};
 use listing::Listing;
+use selectors::{Selectors, Unmet, refuse_contradictions};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Runs it.
 pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
+    context.keep_empty_folders(EmptyFolders::Kept);
     let partitions = input::open(&args.input, context)?;
     check(args, &partitions)?;
     let interrupt = interrupt()?;
@@ -54,23 +57,33 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     let report = Report::new("rewrite", args.format, out.as_ref())?;
     let bytes: u64 = partitions.iter().map(Partition::bytes).sum();
     context.begin(bytes * 3);
-    let mut job = Job { args, interrupt: &interrupt, context, before: 0, log, report };
+    let (selectors, unmet) = (Selectors::default(), Vec::new());
+    let mut job = Job { args, interrupt: &interrupt, context, before: 0, log, report, selectors, unmet };
     let outcome = job.all(&partitions, out.as_ref())?;
-    let Job { context, log, report, .. } = job;
+    let Job { context, mut log, report, .. } = job;
     let stdout = report.finish()?;
     interrupt.check()?;
+    let stands = out.as_ref().map(|out| out.path().to_owned());
+    if let Some(log) = &mut log {
+        log.flush()?;
+    }
     if let Some(out) = out {
         publish(out, context)?;
     }
-    log.map(SingleFile::publish).transpose()?;
+    let list = log.map(SingleFile::publish).transpose();
+    list.with_context(|| match &stands {
+        Some(path) => format!("{}: complete and in its place, but not the list of edits", path.display()),
+        None => "the list of edits".to_owned(),
+    })?;
     context.end();
-    context.out.all(&stdout)?;
+    print(&stdout, stands.as_deref(), context)?;
     Ok(outcome)
 }
 
 fn check(args: &RewriteArgs, partitions: &[Partition]) -> Result<()> {
+    refuse_contradictions(args)?;
     if args.framing.partitions.is_none() {
-        return check_numbers(partitions);
+        return check_numbers(partitions, OTHER_COPIES);
     }
     match partitions.iter().find(|it| it.number.is_none()) {
         Some(it) => {
@@ -89,6 +102,10 @@ struct Job<'j> {
     before: u64,
     log: Option<SingleFile>,
     report: Report,
+    /// What options name.
+    selectors: Selectors,
+    /// Options that met nothing.
+    unmet: Vec<Unmet>,
 }
 
 /// Partitions that are read together, each with its place among all.
@@ -118,6 +135,9 @@ impl<'j> Job<'j> {
                 outcome = Outcome::Findings;
             }
         }
+        if self.tell_unmet()? == Outcome::Findings {
+            outcome = Outcome::Findings;
+        }
         if !has_metadata && out.is_some() {
             self.context.note(
                 "no partition.metadata, by which a broker knows the topic's id: it takes a new folder for a stray one \
@@ -125,6 +145,25 @@ impl<'j> Job<'j> {
             );
         }
         Ok(outcome)
+    }
+
+    /// Tells of options that met nothing. With none of the groups to be kept nothing would be left, which nobody wants.
+    fn tell_unmet(&mut self) -> Result<Outcome> {
+        self.unmet.extend(self.selectors.unmet());
+        if self.selectors.all_unmet("--keep-group") {
+            let text = "--keep-group: none of the groups it names is in the log, and nothing would be left; nothing was written";
+            return Err(Usage(text.to_owned()).into());
+        }
+        for it in &mut self.unmet {
+            self.context.note(&it.message);
+            if self.args.redact {
+                (it.value, it.message) = (String::new(), format!("{}: {}", it.option, it.kind));
+            }
+        }
+        let Job { report, unmet, .. } = self;
+        report.text(|to| unmet_text(unmet, to))?;
+        unmet.iter().try_for_each(|it| report.object(&unmet_json(it)))?;
+        Ok(if self.unmet.is_empty() { Outcome::Clean } else { Outcome::Findings })
     }
 
     fn how(&mut self, partitions: &[Partition]) -> Result<How<'j>> {

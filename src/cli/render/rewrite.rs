@@ -4,6 +4,7 @@
 
 use super::damage::Found;
 use super::name::visible;
+use crate::cli::cmd::rewrite::selectors::Unmet;
 use crate::json::{Json, Style};
 use crate::model::preflight::Verdict;
 use crate::rewrite::apply::Done;
@@ -130,6 +131,20 @@ fn misplaced_json(it: &Misplaced) -> Value {
         "hashesTo": it.home,
         "copies": it.copies.iter().map(copy).collect::<Vec<_>>(),
     })
+}
+
+/// Writes which options met nothing.
+///
+/// # Errors
+/// If `to` cannot be written to.
+pub fn unmet_text(unmet: &[Unmet], to: &mut dyn Write) -> io::Result<()> {
+    unmet.iter().try_for_each(|it| writeln!(to, "{}", it.message))
+}
+
+/// An option that met nothing.
+pub fn unmet_json(it: &Unmet) -> Value {
+    let value = Some(&it.value).filter(|value| !value.is_empty());
+    json!({"kind": it.kind, "option": it.option, "value": value, "message": it.message})
 }
 
 fn counted_batches(n: u64) -> String {

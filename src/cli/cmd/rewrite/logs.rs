@@ -43,7 +43,7 @@ impl Job<'_> {
     pub(super) fn segment_bytes(&self) -> u64 {
         let anew = self.args.framing.renumber || self.args.framing.partitions.is_some();
         let otherwise = if anew { TOPIC_SEGMENT_BYTES } else { SEGMENT_BYTES };
-        self.args.framing.segment_bytes.map_or(otherwise, |bytes| bytes as u64)
+        self.args.framing.segment_bytes.unwrap_or(otherwise)
     }
 
     /// What a unit's new logs begin with.

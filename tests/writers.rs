@@ -615,3 +615,65 @@ fn leftovers_alone_can_be_salvaged() {
     let refused = wreck::salvage(&dir.path().join("new"), &[], &[&old]);
     assert_eq!(refused.code, 1, "{}", refused.said);
 }
+
+/// A segment whose name does not agree with what it holds is no loss, but damage; the new log has the right names.
+#[test]
+fn segments_get_the_names_that_they_should_have() {
+    for (names, renamed) in [([0, 4], 0), ([0, 3], 1), ([0, 6], 1), ([2, 4], 1)] {
+        let dir = tempfile::tempdir().unwrap();
+        let old = write_log(dir.path(), 0, &[]);
+        std::fs::remove_file(old.join(segment_name(0))).unwrap();
+        let halves = [(0..4).map(one).collect::<Vec<_>>(), (4..8).map(one).collect()];
+        for (name, batches) in names.iter().zip(&halves) {
+            std::fs::write(old.join(segment_name(*name)), batches.iter().flat_map(Bat::bytes).collect::<Vec<_>>())
+                .unwrap();
+        }
+        let verified = grouplog(&old, ["verify", "--min-severity", "error", "."]);
+        assert_eq!(verified.status.code(), Some(if renamed > 0 { 3 } else { 0 }), "{names:?}");
+        for (verb, code, said, _) in by_every_verb(&dir.path().join("."), &[], &old) {
+            let expected = if renamed == 0 {
+                0
+            } else if verb == "salvage" {
+                3
+            } else {
+                1
+            };
+            assert_eq!(code, expected, "{verb} {names:?}: {said}");
+        }
+        let again = tempfile::tempdir().unwrap();
+        for (verb, code, said, new) in by_every_verb(again.path(), &["--skip-damage"], &old) {
+            assert_eq!(code, if renamed == 0 { 0 } else { 3 }, "{verb} {names:?}: {said}");
+            assert_eq!(read_partition(&new), halves.concat(), "{verb} {names:?}");
+            let verified = grouplog(&new, ["verify", "--min-severity", "warning", "."]);
+            assert_eq!(
+                verified.status.code(),
+                Some(0),
+                "{verb} {names:?}: {}",
+                String::from_utf8_lossy(&verified.stdout)
+            );
+            let lines = std::fs::read_to_string(new.parent().unwrap().join(format!("{verb}.jsonl"))).unwrap();
+            assert_eq!(lines.matches("\"outcome\":\"renamed\"").count(), renamed, "{verb} {names:?}: {lines}");
+        }
+    }
+}
+
+/// A batch of which the base offset alone is damaged holds what it held: its groups are named where it was their latest.
+#[test]
+fn verify_names_groups_of_a_batch_that_stands_where_it_cannot() {
+    let groups = |at: i64| Bat::of(vec![commit(at, &format!("g{at}"), "t", 0, at), commit(at + 1, "busy", "t", 0, at)]);
+    for (byte, value) in [(3, 1), (7, 1), (6, 9)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut bytes: Vec<Vec<u8>> = [0, 2, 4, 6, 8].map(|at| groups(at).bytes()).to_vec();
+        bytes[2][byte] = value;
+        let old = segment_of(dir.path(), &bytes);
+        let verified = grouplog(&old, ["verify", "--format", "jsonl", "."]);
+        let text = String::from_utf8(verified.stdout).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let lost: Vec<_> = lines.filter(|line| line["code"] == "latest-record-lost").collect();
+        assert_eq!(lost.len(), 1, "{byte}: {text}");
+        assert_eq!((&lost[0]["group"], &lost[0]["offset"]), (&"g4".into(), &4.into()), "{byte}: {text}");
+        assert_eq!(lost[0]["position"], bytes[0].len() * 2, "{byte}");
+        let unnamed = grouplog(&old, ["verify", "--fast", "--format", "jsonl", "."]);
+        assert!(!String::from_utf8_lossy(&unnamed.stdout).contains("latest-record-lost"));
+    }
+}

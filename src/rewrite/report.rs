@@ -108,6 +108,8 @@ pub enum Outcome {
     Filled(Vec<SourceId>),
     /// Left out, because a broker would not load it.
     Unloadable,
+    /// Taken over into a segment of the right name: its own segment's was wrong.
+    Renamed,
 }
 
 impl Outcome {
@@ -125,6 +127,7 @@ impl Outcome {
             Outcome::PartlyOverruled => "partly-overruled",
             Outcome::Filled(_) => "filled",
             Outcome::Unloadable => "dropped-unloadable",
+            Outcome::Renamed => "renamed",
         }
     }
 

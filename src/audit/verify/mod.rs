@@ -6,6 +6,7 @@
 mod batches;
 pub mod brokers;
 mod lost;
+mod outliers;
 mod records;
 mod walk;
 
@@ -107,5 +108,11 @@ pub fn verify(segments: &[PathBuf], how: &Verifying<'_>, progress: &mut dyn FnMu
         };
         walk.end(&segment);
     }
-    walk.finish(segments, how)
+    let mut verified = walk.finish(segments, how)?;
+    if how.depth == Depth::Records {
+        let mut more = outliers::latest_in(&verified.findings, segments, how.max_inflated)?;
+        more.iter_mut().for_each(|finding| finding.partition = how.partition);
+        verified.findings.extend(more);
+    }
+    Ok(verified)
 }

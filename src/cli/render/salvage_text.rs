@@ -133,6 +133,7 @@ fn stretch(told: &Told<'_>, incident: &Incident, to: &mut dyn Write) -> io::Resu
             format!("filled from {}", sources.iter().map(path).collect::<Vec<_>>().join(", "))
         }
         Outcome::Unloadable => "TAKEN OUT".to_owned(),
+        Outcome::Renamed => "kept; the new segments are named after what they hold".to_owned(),
     };
     let hint = match &incident.would_mend {
         Some(_) => "; --mend would put it right",

@@ -20,6 +20,7 @@ pub mod fault;
 pub mod files;
 pub mod json;
 pub mod log;
+pub mod machine;
 pub mod model;
 pub mod rewrite;
 pub mod schema;

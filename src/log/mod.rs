@@ -21,7 +21,6 @@ pub mod inventory;
 mod legacy;
 pub mod log_dir;
 mod lz4;
-pub mod map;
 pub mod mend;
 pub mod place;
 pub mod plain;

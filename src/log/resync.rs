@@ -9,6 +9,7 @@ use super::frame::{Shape, shape, sound, zeros};
 use super::inside::RecordWalk;
 use super::legacy;
 use crate::fault::FaultKind;
+use crate::machine::cpu;
 
 /// Fewer zeros than this could be the start of a sound batch: base offset 0 and a short length.
 const FEWEST_ZEROS: usize = 17;
@@ -235,7 +236,7 @@ impl Resync {
         }
         self.spend(whole.len());
         let end = at + whole.len();
-        if crc32c::crc32c(whole.get(CRC_FROM..)?) == stored {
+        if cpu::crc32c(whole.get(CRC_FROM..)?) == stored {
             return Some(Found::End(end));
         }
         let good = sound(bytes, end) > 0 && self.strength(bytes, end, offsets) != Strength::None;

@@ -5,14 +5,17 @@
 
 use super::batch::{Batch, MAGIC_AT, PREFIX_LENGTH};
 use super::frame::sound;
-use super::map::{Mapping, WINDOW, prefetch};
 use super::resync::{Decision, Offsets, Resync};
 use crate::fault::FaultKind;
+use crate::machine::cpu::prefetch;
+use crate::machine::map::{Mapping, WINDOW};
 
 /// How far ahead of the scan bytes are called into the processor's cache. Without it, hopping over small batches
 /// costs more than checking every CRC.
 const LOOK_AHEAD: usize = 3 << 10;
 const CACHE_LINE: usize = 64;
+/// Lines called for behind every batch.
+const FEWEST_LINES: usize = 4;
 
 /// A stretch of a segment.
 #[derive(Debug, Clone)]
@@ -149,11 +152,15 @@ impl<'a> Spans<'a> {
     fn look_ahead(&mut self, end: usize) {
         let until = end + LOOK_AHEAD;
         // Behind a long batch only what comes next matters.
-        self.fetched = self.fetched.max(end);
-        while self.fetched < until {
-            prefetch(self.bytes, self.fetched);
-            self.fetched += CACHE_LINE;
+        let from = self.fetched.max(end);
+        // Behind a small one always as many lines, some of them again: the processor would guess wrong how many it takes.
+        for line in 0..FEWEST_LINES {
+            prefetch(self.bytes, from + line * CACHE_LINE);
         }
+        for line in FEWEST_LINES..(until - from).div_ceil(CACHE_LINE) {
+            prefetch(self.bytes, from + line * CACHE_LINE);
+        }
+        self.fetched = until;
         if end >= self.window_end {
             self.advance(end);
         }

@@ -2,8 +2,8 @@
 //!
 //! Must not know: the other files of its folder.
 
-use super::map::Mapping;
 use super::scan::Spans;
+use crate::machine::map::Mapping;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -27,9 +27,12 @@ Options combine, in this order whatever the order on the command line: drops, by
 input; renames; offsets that are set, by the new names; what --target needs; --redact; framing
 (--upgrade, --codec, --renumber, --partitions).
 
-A damaged log is refused: 'grouplog salvage' makes a sound copy first.
+A damaged log is refused: 'grouplog salvage' makes a sound copy first. Damage is what 'grouplog
+verify' calls an error; what it only warns of is put right, and told.
 
-Exit status 3 if --skip-damage left something out; 0 otherwise.
+Exit status 3 if something was left out or put right, if an option names nothing in the log, if a set
+offset would expire at once, or if a group stood where it does not hash to (--partitions): each is
+told. 0 otherwise.
 
 Examples:
   A group's offset set back, before the broker starts again:
@@ -63,7 +66,7 @@ pub struct RewriteArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub framing: Framing,
-    /// Replace the names of groups, topics, members, clients and hosts, and commits' metadata, consistently and with
+    /// Replace the names of groups, topics, members, clients, hosts and own assignors, and commits' metadata, consistently and with
     /// their lengths kept, so that the log can be shown to others (but not what --log lists: it has the old names too)
     #[arg(long, help_heading = "Share")]
     pub redact: bool,
@@ -114,13 +117,14 @@ pub struct Dropping {
 /// Names and offsets.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Naming {
-    /// Rename a group (repeatable); \xNN stands for a byte, also of an equals sign in a name (\x3d)
+    /// Rename a group, by name (repeatable); \xNN stands for a byte, also of an equals sign in a name (\x3d)
     #[arg(long, value_name = "OLD=NEW", value_parser = pair, help_heading = "Edit", allow_hyphen_values = true)]
     pub rename_group: Vec<Pair>,
     /// Rename a topic in commits, subscriptions and assignments (repeatable)
     #[arg(long, value_name = "OLD=NEW", value_parser = pair, help_heading = "Edit")]
     pub rename_topic: Vec<Pair>,
-    /// Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none
+    /// Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none; \xNN
+    /// stands for a byte, also of a slash in a topic (\x2f)
     #[arg(long, value_name = "GROUP/TOPIC/PARTITION=N", value_parser = wish, help_heading = "Edit",
           allow_hyphen_values = true)]
     pub set_offset: Vec<Wish>,

@@ -2,7 +2,7 @@
 //!
 //! Must not know: what the numbers are of; who asks compares.
 
-use crate::log::map::prefetch_item;
+use crate::machine::cpu::prefetch_item;
 
 /// Numbers by hash, with open addressing: eight bytes a place, at most half of them taken.
 #[derive(Debug, Default)]

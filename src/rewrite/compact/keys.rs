@@ -5,7 +5,7 @@
 //! and with nothing else. Must not know: values, batches, transactions.
 
 use super::index::Index;
-use crate::log::map::{prefetch, prefetch_item};
+use crate::machine::cpu::{prefetch, prefetch_item};
 use crate::schema::Key;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;

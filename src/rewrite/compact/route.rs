@@ -4,8 +4,8 @@
 
 use super::keys::Winner;
 use super::survey::Survey;
-use crate::log::map::WINDOW;
 use crate::log::{Batch, Segment};
+use crate::machine::map::WINDOW;
 use crate::rewrite::plan::frames;
 use std::io;
 

@@ -1,13 +1,10 @@
-//! A file mapped into memory, whole and read-only, and what keeps that safe: the only unsafe code of the crate.
+//! A file mapped into memory, whole and read-only, and what keeps that safe.
 //!
 //! Must not know: what the bytes are.
 //!
 //! A file that another process truncates takes its mapped pages with it: touching one raises SIGBUS, which would
 //! kill the process. [`Mapping::open`] installs a handler that puts a page of zeros in place of the lost one and
 //! marks the mapping, so that the scan ends in a fault instead.
-
-// Mapping a file, handling a signal and prefetching have no safe form. Each block below says why it is sound.
-#![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
@@ -108,33 +105,6 @@ impl Mapping {
 
     #[cfg(not(unix))]
     fn advise(&self, _range: Range<usize>, _advice: &[i32]) {}
-}
-
-/// Asks the processor to fetch the line at `at` into its cache. A hint: does nothing out of range, and nothing off
-/// x86_64.
-#[inline(always)]
-pub fn prefetch(bytes: &[u8], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if at < bytes.len() {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address lies inside the slice; a prefetch never faults in any case.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().add(at).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, at);
-}
-
-/// As [`prefetch`], for the item at `at`.
-#[inline(always)]
-pub fn prefetch_item<T>(items: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if at < items.len() {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address lies inside the slice; a prefetch never faults in any case.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().add(at).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, at);
 }
 
 #[cfg(not(unix))]
@@ -317,11 +287,5 @@ mod tests {
         drop(map);
         assert_eq!(other.bytes().first(), Some(&7));
         assert_eq!(other.bytes().last(), Some(&0));
-    }
-
-    #[test]
-    fn prefetch_out_of_range_is_nothing() {
-        prefetch(&[1, 2, 3], 2);
-        prefetch(&[], 100);
     }
 }

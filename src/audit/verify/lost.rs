@@ -3,11 +3,10 @@
 //! Only a damaged log pays for this: it is read once more.
 //! Must not know: how damage is found.
 
-use super::outliers::Outliers;
 use crate::audit::{Code, Fact, Finding};
 use crate::escape::visible;
 use crate::log::mend::{Change, candidates};
-use crate::log::{BadRecord, Batch, Inflater, Segment, Span};
+use crate::log::{BadRecord, Batch, Inflater};
 use crate::model::load::{Loading, Until, load};
 use crate::model::losses::{Kept, Losses, LostAt, LostKey, LostRecord};
 use crate::model::replay::Helper;
@@ -77,17 +76,7 @@ impl Lost {
     }
 
     /// A finding for each group that falls back to an older value, and for each transaction that lost its end.
-    pub(super) fn finish(self, segments: &[PathBuf], max_inflated: usize) -> io::Result<Vec<Finding>> {
-        self.finish_without(segments, max_inflated, &Outliers::new())
-    }
-
-    /// As [`Lost::finish`], where some sound batches are lost all the same.
-    pub(super) fn finish_without(
-        mut self,
-        segments: &[PathBuf],
-        max_inflated: usize,
-        outliers: &Outliers,
-    ) -> io::Result<Vec<Finding>> {
+    pub(super) fn finish(mut self, segments: &[PathBuf], max_inflated: usize) -> io::Result<Vec<Finding>> {
         let mut findings = Vec::new();
         if self.has_marker {
             findings.extend(ends_lost(segments, max_inflated)?);
@@ -95,10 +84,7 @@ impl Lost {
         if self.losses.is_empty() {
             return Ok(findings);
         }
-        match outliers.is_empty() {
-            true => self.losses.resolve(segments, max_inflated)?,
-            false => self.resolve_without(segments, outliers)?,
-        }
+        self.losses.resolve(segments, max_inflated)?;
         let mut groups: BTreeMap<Box<[u8]>, Vec<LostKey>> = BTreeMap::new();
         for key in self.losses.finish() {
             if let (Some(group), None, None) = (&key.group, key.superseded_by, key.aborted_by) {
@@ -107,19 +93,6 @@ impl Lost {
         }
         findings.extend(groups.iter().filter_map(|(group, keys)| of_group(group, keys, segments)));
         Ok(findings)
-    }
-
-    fn resolve_without(&mut self, segments: &[PathBuf], outliers: &Outliers) -> io::Result<()> {
-        for (number, path) in segments.iter().enumerate() {
-            let segment = Segment::open(path)?;
-            for span in segment.spans() {
-                let Span::Batch(batch) = span else { continue };
-                if batch.check_crc().is_ok() && !outliers.contains_key(&(number as u32, batch.position())) {
-                    self.losses.survivors(&batch, &mut self.inflater);
-                }
-            }
-        }
-        Ok(())
     }
 }
 

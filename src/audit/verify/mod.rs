@@ -6,7 +6,6 @@
 mod batches;
 pub mod brokers;
 mod lost;
-mod outliers;
 mod records;
 mod walk;
 
@@ -108,11 +107,5 @@ pub fn verify(segments: &[PathBuf], how: &Verifying<'_>, progress: &mut dyn FnMu
         };
         walk.end(&segment);
     }
-    let mut verified = walk.finish(segments, how)?;
-    if how.depth == Depth::Records {
-        let mut more = outliers::latest_in(&verified.findings, segments, how.max_inflated)?;
-        more.iter_mut().for_each(|finding| finding.partition = how.partition);
-        verified.findings.extend(more);
-    }
-    Ok(verified)
+    walk.finish(segments, how)
 }

@@ -103,7 +103,6 @@ impl Job<'_> {
     /// Offsets that a broker would remove again as soon as it has loaded them, by the group as it stands in the log.
     fn expire_at_once(&mut self, state: &State, wishes: &Wishes, renames: &Renames) {
         let (now, retention) = (self.now(), self.args.dropping.retention);
-        let clock = now.max(time::now());
         let mut topics = Topics::default();
         let groups = Groups::of(state);
         groups.learn_topics(&mut topics);
@@ -120,7 +119,7 @@ impl Job<'_> {
                 offset.committed = Some(set_commit(before, now));
                 let expiry = expiries.expiry(&offset);
                 let Some((at, rule)) = expiry.and_then(|it| Some((it.at?, it.rule))) else { continue };
-                if at > clock {
+                if at > now {
                     continue;
                 }
                 let value = format!("{}/{}/{partition}", visible(renames.group(name)), visible(topic));

@@ -42,6 +42,10 @@ complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "salvage" -d 'A lo
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "compact" -d 'What the broker\'s own cleaner would leave, in a new folder: the last record of every key'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "rewrite" -d 'An edited copy: groups dropped or renamed, offsets set, another partition count, codec, release or topic id'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "verify" -d 'Is every byte sound? Which damage is there, and whose offsets does it touch?'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "audit" -d 'What is wrong or stale: findings on members, groups, offsets, transactions and the log, and what to do'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "explain" -d 'What the code of a finding means, how it comes about, what to do'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "stats" -d 'Who fills the log: by group, topic partition, type, hour, producer, segment; what is dead; why it was not cleaned'
+complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "txns" -d 'Transactions: open, committed, aborted; what hangs, and the command that ends it'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "schema" -d 'Record types, their versions and fields'
 complete -c grouplog -n "__fish_grouplog_needs_command" -f -a "generate" -d 'Write the man pages or shell completions'
@@ -318,6 +322,111 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l no-progress
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -s q -l quiet -d 'Say nothing on stderr but errors'
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l format -d 'How to print' -r -f -a "table\t'Text for people: totals, then the worst first'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'
+csv\t'Comma-separated values with a header line'
+sarif\t'SARIF 2.1.0, for viewers and code scanning'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l only -d 'List only findings of this code; repeatable, or several with commas' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l ignore -d 'List no findings of this code; repeatable, or several with commas' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l min-severity -d 'List only findings at least this bad' -r -f -a "info\t'Everything'
+warning\t'What is off, and what is broken'
+error\t'What is lost or wrong'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l baseline -d 'List only what an earlier run did not: its output with --format jsonl. The same are findings of one code on the same partition, group, topic, member, producer' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l group -d 'Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. \'\' is the empty group id' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l group-regex -d 'Only groups that this regular expression matches whole' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l stale-after -d 'Silence for so long is long: empty groups, members that do not commit, migrations that stand still' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l retention -d 'How long a broker keeps offsets (offsets.retention.minutes); without it only commits that say so themselves expire' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l max-transaction-timeout -d 'The longest timeout a producer may ask for (transaction.max.timeout.ms): a transaction that is open longer hangs' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l log-ends -d 'Where the logs of topics begin and end: lines of topic,partition,start,end or of kafka-get-offsets.sh' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l offsets-partitions -d 'How many partitions __consumer_offsets has (offsets.topic.num.partitions), if it cannot be told from the folders' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l bootstrap-server -d 'What the commands in the findings name as broker' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l at-offset -d 'The state after the record at log offset N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l at-time -d 'The state at a moment: after the last record in log order whose time is at or before it' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l as-broker -d 'By the rules of this release where they differ from the newest' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l topics -d 'Names of topics that records hold only by id: lines of name,id,partitions' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l threads -d 'How many threads to use; partitions are read in parallel' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l ignore-log-start -d 'Begin at the first record, whatever the log dir\'s log-start-offset-checkpoint says'
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand explain" -l format -d 'How to print' -r -f -a "table\t'Text for people'
+json\t'One JSON document'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand explain" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand explain" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand explain" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand explain" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l by -d 'Count by this; repeatable [default: type and group; in JSON all]' -r -f -a "type\t'Record type, and what is no record'
+group\t'Group'
+partition\t'Group, topic and partition that offsets are committed for'
+hour\t'Hour'
+producer\t'Producer id'
+segment\t'Segment'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l top -d 'Show the N largest; 0 is all' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l sample -d 'Read only a share of the log (1%, 1/50, 0.02), and estimate' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l time -d 'Only batches whose latest record is from A up to but not including B: RFC 3339, epoch milliseconds, or a span before now (-2h)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l min-cleanable-dirty-ratio -d 'min.cleanable.dirty.ratio' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l min-compaction-lag -d 'min.compaction.lag.ms' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l max-compaction-lag -d 'max.compaction.lag.ms [default: none]' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l delete-retention -d 'delete.retention.ms' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l segment-bytes -d 'segment.bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l format -d 'How to print' -r -f -a "table\t'A table for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'
+csv\t'Comma-separated values with a header line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l threads -d 'How many threads to use; partitions are read in parallel' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l headers-only -d 'Read only the heads of batches: by segment, hour and producer'
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l closed-only -d 'Count as dead only what a broker\'s cleaner would take: nothing of the last segment'
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l why-not-cleaned -d 'Say why each partition is not cleaned, by the broker\'s own arithmetic'
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l ignore-log-start -d 'Begin at the first record, whatever the log dir\'s log-start-offset-checkpoint says'
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l max-transaction-timeout -d 'The longest that the broker lets a producer ask for (transaction.max.timeout.ms)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l last -d 'In the table, of the transactions that ended, show the last N of a partition' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l bootstrap-server -d 'The broker to name in the commands that are shown' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l format -d 'How to print' -r -f -a "table\t'A table for people'
+json\t'One JSON document'
+jsonl\t'One JSON object a line'
+csv\t'Comma-separated values with a header line'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l group -d 'Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. \'\' is the empty group id' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l group-regex -d 'Only groups that this regular expression matches whole' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l producer-id -d 'Only those of this producer id' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l threads -d 'How many threads to use; partitions are read in parallel' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l include-stray -d 'Read folders named -delete, -future or -stray too'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l open -d 'Only those that are still open'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l hanging -d 'Only those that are open for longer than a producer may ask for'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l producers -d 'Show what a broker remembers of producers instead, as kafka-transactions.sh describe-producers does'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l ignore-log-start -d 'Begin at the first record, whatever the log dir\'s log-start-offset-checkpoint says'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l no-progress -d 'Show no progress bar on long work'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -s q -l quiet -d 'Say nothing on stderr but errors'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l partitions -d 'How many partitions __consumer_offsets has (offsets.topic.num.partitions)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l log-dir -d 'Count the partitions in this log dir (repeat it for a broker with several disks)' -r -F
 complete -c grouplog -n "__fish_grouplog_using_subcommand partition-of" -l format -d 'How to print' -r -f -a "table\t'A table for people'
@@ -348,17 +457,21 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -l no-progre
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s q -l quiet -d 'Say nothing on stderr but errors'
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s v -l verbose -d 'Say more on stderr: which files were read, and which were left out'
 complete -c grouplog -n "__fish_grouplog_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "dump" -d 'Print every record, decoded'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "salvage" -d 'A loadable copy of a damaged log with every record that can be read, and exactly what was lost'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "compact" -d 'What the broker\'s own cleaner would leave, in a new folder: the last record of every key'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "rewrite" -d 'An edited copy: groups dropped or renamed, offsets set, another partition count, codec, release or topic id'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "verify" -d 'Is every byte sound? Which damage is there, and whose offsets does it touch?'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "schema" -d 'Record types, their versions and fields'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "generate" -d 'Write the man pages or shell completions'
-complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify partition-of schema generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "info" -d 'What is here: segments, offsets, times, bytes, codecs, magics; from batch headers only'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "dump" -d 'Print every record, decoded'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "groups" -d 'Which groups exist: type, state, members, offsets, last commit'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "describe" -d 'A group whole: its state, members and offsets, as a broker would show them, and what only the log tells'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "history" -d 'What happened to a group, told in the order of the log: who came and went, who got what, commits, resets'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "diff" -d 'What differs between two logs: replicas, a backup and the live one, before and after compaction, or two points of one log'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "salvage" -d 'A loadable copy of a damaged log with every record that can be read, and exactly what was lost'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "compact" -d 'What the broker\'s own cleaner would leave, in a new folder: the last record of every key'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "rewrite" -d 'An edited copy: groups dropped or renamed, offsets set, another partition count, codec, release or topic id'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "verify" -d 'Is every byte sound? Which damage is there, and whose offsets does it touch?'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "audit" -d 'What is wrong or stale: findings on members, groups, offsets, transactions and the log, and what to do'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "explain" -d 'What the code of a finding means, how it comes about, what to do'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "stats" -d 'Who fills the log: by group, topic partition, type, hour, producer, segment; what is dead; why it was not cleaned'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "txns" -d 'Transactions: open, committed, aborted; what hangs, and the command that ends it'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "partition-of" -d 'Which partition of __consumer_offsets a group hashes to'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "schema" -d 'Record types, their versions and fields'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "generate" -d 'Write the man pages or shell completions'
+complete -c grouplog -n "__fish_grouplog_using_subcommand help; and not __fish_seen_subcommand_from info dump groups describe history diff salvage compact rewrite verify audit explain stats txns partition-of schema generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

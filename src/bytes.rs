@@ -181,6 +181,27 @@ fn is_ascii_below_16(text: &[u8]) -> bool {
     }
 }
 
+/// Whether two texts are the same, quickly where they are as short as names: as in [`is_ascii`].
+#[inline(always)]
+pub fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    match a.len() {
+        length @ 16..=96 => {
+            let sixteen = |text: &[u8], at: usize| {
+                text.get(at.min(length - 16)..).and_then(|rest| rest.first_chunk()).map(|it| u128::from_ne_bytes(*it))
+            };
+            let differ = |at: usize| match (sixteen(a, at), sixteen(b, at)) {
+                (Some(a), Some(b)) => a ^ b,
+                _ => 1,
+            };
+            differ(0) | differ(16) | differ(32) | differ(48) | differ(64) | differ(80) == 0
+        }
+        _ => a == b,
+    }
+}
+
 /// Appends an unsigned varint, as in flexible schema versions.
 pub fn put_uvarint(out: &mut Vec<u8>, mut n: u32) {
     while n >= 0x80 {

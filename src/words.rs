@@ -11,9 +11,31 @@ pub fn counted(number: u64, what: &str) -> String {
     }
 }
 
+/// A span in milliseconds, in its two greatest units: `3 d 4 h`, `90 ms`.
+pub fn span(ms: i64) -> String {
+    const UNITS: [(i64, &str); 5] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")];
+    let Some(i) = UNITS.iter().position(|(unit, _)| ms >= *unit) else { return format!("{ms} ms") };
+    let mut rest = ms;
+    let parts = UNITS.iter().skip(i).take(2).filter_map(|(unit, name)| {
+        let count = rest / unit;
+        rest %= unit;
+        (count > 0).then(|| format!("{count} {name}"))
+    });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans() {
+        assert_eq!(span(30 * 86_400_000), "30 d");
+        assert_eq!(span(3_600_000 + 60_000 + 1), "1 h 1 min");
+        assert_eq!(span(90), "90 ms");
+        assert_eq!(span(-5), "-5 ms");
+        assert_eq!(span(0), "0 ms");
+    }
 
     #[test]
     fn one_and_many() {

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use transcript::{first_difference, play};
+use transcript::{first_difference, play, replay_document};
 
 const LOG_0: &str = "00000000000000000000.log";
 /// What a broker puts into the name of a folder that is not a partition's (any more).
@@ -150,6 +150,20 @@ fn transcripts() {
     }
     assert!(commands > 50, "{commands}");
     assert!(update || differ.is_empty(), "(UPDATE=1 writes what is now)\n{}", differ.join("\n"));
+}
+
+/// What README.md shows is what a fresh clone prints.
+#[test]
+fn the_readme() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let was = fs::read_to_string(root.join("README.md")).unwrap();
+    let is = replay_document(&was, root);
+    assert!(was.matches("\n$ grouplog ").count() >= 6);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(root.join("README.md"), &is).unwrap();
+    } else if was != is {
+        panic!("README.md (UPDATE=1 writes what is now) {}", first_difference(&was, &is));
+    }
 }
 
 /// `grouplog ... | head -1`

@@ -1,6 +1,7 @@
 //! The command line: the only place for words, tables, progress and exit codes.
 
 pub mod args;
+pub mod baseline;
 pub mod cmd;
 pub mod input;
 pub mod out;
@@ -45,6 +46,10 @@ pub fn main() -> ExitCode {
         Command::Compact(args) => cmd::compact::run(args, &mut context),
         Command::Rewrite(args) => cmd::rewrite::run(args, &mut context),
         Command::Verify(args) => cmd::verify::run(args, &mut context),
+        Command::Audit(args) => cmd::audit::run(args, &mut context),
+        Command::Explain(args) => cmd::explain::run(args, &mut context),
+        Command::Stats(args) => cmd::stats::run(args, &mut context),
+        Command::Txns(args) => cmd::txns::run(args, &mut context),
         Command::PartitionOf(args) => cmd::partition_of::run(args, &mut context),
         Command::Schema(args) => cmd::schema::run(args, &mut context),
         Command::Generate(args) => cmd::generate::run(args, &mut context),

@@ -18,6 +18,8 @@ pub struct PlainRecord<'s> {
     pub key: Option<&'s [u8]>,
     /// None for null.
     pub value: Option<&'s [u8]>,
+    /// Its bytes as framed, the length in front included.
+    pub length: usize,
 }
 
 /// Looks at record after record. A trait in place of a closure, so that it can be told to be inlined.
@@ -78,7 +80,8 @@ pub(super) fn quick(rest: &[u8]) -> Option<(PlainRecord<'_>, &[u8])> {
         _ => return None,
     };
     let (timestamp_delta, offset_delta) = ((timestamp_delta >> 1) as i64, (offset_delta >> 1) as i32);
-    Some((PlainRecord { attributes, timestamp_delta, offset_delta, key: Some(key), value }, next))
+    let length = record.len();
+    Some((PlainRecord { attributes, timestamp_delta, offset_delta, key: Some(key), value, length }, next))
 }
 
 /// The bits of a varint of one or two bytes, how many these are, and what is left of the register it stands in.
@@ -108,7 +111,8 @@ fn slow(rest: &[u8]) -> Option<(PlainRecord<'_>, &[u8])> {
     let (offset_delta, fields) = fields::varint(fields)?;
     let (key, fields) = nullable(fields)?;
     let (value, fields) = nullable(fields)?;
-    (*fields == [0]).then_some((PlainRecord { attributes, timestamp_delta, offset_delta, key, value }, next))
+    let length = rest.len() - next.len();
+    (*fields == [0]).then_some((PlainRecord { attributes, timestamp_delta, offset_delta, key, value, length }, next))
 }
 
 #[cfg(test)]

@@ -218,6 +218,11 @@ impl<'s> Records<'s> {
             return None;
         }
         let whole = self.rest;
+        if let Some((record, next)) = self.split(whole) {
+            self.found += 1;
+            self.rest = next;
+            return Some(Ok(record));
+        }
         let Some((fields, next)) = outer(whole) else { return Some(Err(self.bad_length())) };
         self.found += 1;
         self.rest = next;
@@ -297,12 +302,13 @@ impl<'s> Records<'s> {
             [0] => Headers::default(),
             _ => headers(rest)?,
         };
-        Some(self.record(PlainRecord { attributes, timestamp_delta, offset_delta, key, value }, headers, bytes))
+        let length = bytes.len();
+        Some(self.record(PlainRecord { attributes, timestamp_delta, offset_delta, key, value, length }, headers, bytes))
     }
 
     #[inline(always)]
     fn record(&self, plain: PlainRecord<'s>, headers: Headers<'s>, bytes: &'s [u8]) -> Record<'s> {
-        let PlainRecord { attributes, timestamp_delta, offset_delta, key, value } = plain;
+        let PlainRecord { attributes, timestamp_delta, offset_delta, key, value, .. } = plain;
         Record {
             offset: self.base_offset.wrapping_add(i64::from(offset_delta)),
             timestamp: match self.append_time {

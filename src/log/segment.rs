@@ -59,6 +59,11 @@ impl Segment {
         self.mapping.release(range);
     }
 
+    /// Makes the window ready that a byte lies in: for who goes to many places in it.
+    pub fn prepare(&self, at: usize) {
+        self.mapping.prepare(at);
+    }
+
     /// Whether the file was cut since it was opened (or the disk could not read a page): asks the file system.
     pub fn was_cut(&self) -> bool {
         self.mapping.was_cut()

@@ -4,7 +4,7 @@
 
 use super::replay::{Extent, Helper, Replay, State};
 use super::rules::Rules;
-use super::walk::Step;
+use super::walk::{Nobody, Step, Visitor};
 use crate::log::dir::OFFSETS_TOPIC;
 use crate::log::{Inflater, Segment, Span, checkpoint};
 use std::io;
@@ -39,6 +39,16 @@ pub struct Loading<'l> {
 
 /// Loads the segments, which must be in order. `progress` is told of bytes read, from the first segment on.
 pub fn load(segments: &[PathBuf], how: &Loading<'_>, progress: &mut dyn FnMut(u64)) -> io::Result<State> {
+    load_beside(segments, how, progress, &mut Nobody)
+}
+
+/// As [`load`]; what is replayed is shown to another visitor, too, whatever group it concerns: one scan for both.
+pub fn load_beside<V: Visitor>(
+    segments: &[PathBuf],
+    how: &Loading<'_>,
+    progress: &mut dyn FnMut(u64),
+    beside: &mut V,
+) -> io::Result<State> {
     let last = match how.until {
         Until::End => i64::MAX,
         Until::Offset(offset) => offset,
@@ -52,9 +62,8 @@ pub fn load(segments: &[PathBuf], how: &Loading<'_>, progress: &mut dyn FnMut(u6
     for path in segments {
         let segment = Segment::open(path)?;
         let len = segment.len();
-        if replay.segment(segment, &mut inflater, how.helper, &mut |position| progress(before + position))?
-            == Step::Stop
-        {
+        let mut told = |position| progress(before + position);
+        if replay.segment_beside(segment, &mut inflater, how.helper, &mut told, beside)? == Step::Stop {
             break;
         }
         before += len;

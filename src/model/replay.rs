@@ -8,7 +8,7 @@ use super::ahead::{AskAhead, CheckNow, Checked};
 use super::doubt::Doubts;
 use super::rules::{PendingUnderTombstone, Rules};
 use super::store::{OffsetKey, Offsets, Others, Place, Slot, Values, offset_key_parts};
-use super::walk::{Step, Visitor, walk_segment};
+use super::walk::{Nobody, Step, Visitor, walk_segment};
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Control, Hole, Inflater, Record, Segment};
 use crate::schema::{Key, KeyFields};
@@ -156,9 +156,22 @@ impl<'f> Replay<'f> {
         helper: Helper,
         progress: &mut dyn FnMut(u64),
     ) -> io::Result<Step> {
+        self.segment_beside(segment, inflater, helper, progress, &mut Nobody)
+    }
+
+    /// As [`Self::segment`]; what lies in the extent is shown to another visitor, too, whatever group it concerns.
+    pub fn segment_beside<V: Visitor>(
+        &mut self,
+        segment: Segment,
+        inflater: &mut Inflater,
+        helper: Helper,
+        progress: &mut dyn FnMut(u64),
+        beside: &mut V,
+    ) -> io::Result<Step> {
         self.segment = self.state.values.next_segment();
         let max_inflated = inflater.limit();
-        let mut watched = Watched { replay: self, progress, max_inflated };
+        beside.segment(&segment)?;
+        let mut watched = Watched { replay: self, progress, max_inflated, beside };
         let step = match helper {
             Helper::None => walk_segment(&segment, segment.spans(), inflater, &mut CheckNow, &mut watched)?,
             Helper::ChecksCrcs => {
@@ -380,13 +393,15 @@ enum End {
 }
 
 /// Shows the walk to the replay, and tells how far it is.
-struct Watched<'w, 'f, 'p> {
+struct Watched<'w, 'f, 'p, V> {
     replay: &'w mut Replay<'f>,
     progress: &'p mut dyn FnMut(u64),
     max_inflated: usize,
+    /// Is shown the same.
+    beside: &'p mut V,
 }
 
-impl Watched<'_, '_, '_> {
+impl<V> Watched<'_, '_, '_, V> {
     /// A batch of which only the length or the magic is damaged is not replayed either, but what it holds is known.
     fn whole_batch(&mut self, segment: &Segment, mended: &Batch<'_>) {
         let mut inflater = Inflater::with_limit(self.max_inflated);
@@ -410,12 +425,13 @@ impl Watched<'_, '_, '_> {
     }
 }
 
-impl Visitor for Watched<'_, '_, '_> {
+impl<V: Visitor> Visitor for Watched<'_, '_, '_, V> {
     fn segment(&mut self, _: &Segment) -> io::Result<Step> {
         Ok(Step::On)
     }
 
     fn hole(&mut self, segment: &Segment, hole: &Hole) -> io::Result<Step> {
+        self.beside.hole(segment, hole)?;
         if let Some(mended) = hole.mended(segment.bytes())
             && let Some(batch) = Batch::new(&mended, hole.position)
         {
@@ -428,7 +444,7 @@ impl Visitor for Watched<'_, '_, '_> {
     }
 
     #[inline]
-    fn batch(&mut self, _: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
+    fn batch(&mut self, segment: &Segment, batch: &Batch<'_>, crc: Option<&FaultKind>) -> io::Result<Step> {
         let header = batch.header();
         let replay = &mut *self.replay;
         if header.magic >= 2 && header.base_offset > replay.extent.last {
@@ -443,6 +459,7 @@ impl Visitor for Watched<'_, '_, '_> {
         replay.state.load.bytes += batch.len();
         let last = header.last_offset.min(replay.extent.last);
         replay.state.end_offset = replay.state.end_offset.max(last.saturating_add(1));
+        self.beside.batch(segment, batch, crc)?;
         Ok(Step::On)
     }
 
@@ -469,6 +486,7 @@ impl Visitor for Watched<'_, '_, '_> {
                 Err(fault) => replay.state.doubts.bad_key(record.offset, None, &fault.kind),
             }
         }
+        self.beside.record(segment, batch, record)?;
         Ok(Step::On)
     }
 
@@ -482,13 +500,14 @@ impl Visitor for Watched<'_, '_, '_> {
         Ok(Step::On)
     }
 
-    fn batch_end(&mut self, _: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
+    fn batch_end(&mut self, segment: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step> {
         // Of this one all records were read.
         if let Some(fault) = body.filter(|fault| fault.kind != FaultKind::Lz4HeaderChecksum) {
             self.replay.state.doubts.hole(&fault.kind, batch.header().last_offset);
         } else if self.replay.damaged.is_some() {
             self.replay.state.doubts.damaged_batches += 1;
         }
+        self.beside.batch_end(segment, batch, body)?;
         Ok(Step::On)
     }
 }

@@ -251,7 +251,7 @@ impl Offsets {
         if let Some(room) = self.prefixes.get_mut(number as usize) {
             *room = prefix;
         }
-        let (hasher, prefixes) = (self.hasher, &self.prefixes);
+        let (hasher, prefixes) = (self.hasher.clone(), &self.prefixes);
         let hash_of = |number: &u32| hasher.hash_one(prefixes.get(*number as usize).map_or(&[][..], |p| &p.bytes));
         self.by_bytes.insert_unique(hasher.hash_one(bytes), number, hash_of);
         self.last = number;

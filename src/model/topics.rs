@@ -111,11 +111,17 @@ impl Topics {
     }
 }
 
-/// An id in the 22 characters that Kafka prints.
+/// Reads an id in the 22 characters that Kafka prints.
 pub fn parse_id(text: &str) -> Option<Uuid> {
     use base64::Engine;
     let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(text).ok()?;
     bytes.try_into().ok().map(Uuid)
+}
+
+/// An id in the 22 characters that Kafka prints.
+pub fn format_id(id: Uuid) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(id.0)
 }
 
 /// The id and name in a metadata record, if it is a TopicRecord: frame version, api key 2, version, name, id.

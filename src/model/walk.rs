@@ -39,6 +39,37 @@ pub trait Visitor {
     fn batch_end(&mut self, segment: &Segment, batch: &Batch<'_>, body: Option<&Fault>) -> io::Result<Step>;
 }
 
+/// Looks at nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Visitor for Nobody {
+    #[inline(always)]
+    fn segment(&mut self, _: &Segment) -> io::Result<Step> {
+        Ok(Step::On)
+    }
+    #[inline(always)]
+    fn hole(&mut self, _: &Segment, _: &Hole) -> io::Result<Step> {
+        Ok(Step::On)
+    }
+    #[inline(always)]
+    fn batch(&mut self, _: &Segment, _: &Batch<'_>, _: Option<&FaultKind>) -> io::Result<Step> {
+        Ok(Step::On)
+    }
+    #[inline(always)]
+    fn record(&mut self, _: &Segment, _: &Batch<'_>, _: &Record<'_>) -> io::Result<Step> {
+        Ok(Step::On)
+    }
+    #[inline(always)]
+    fn bad_record(&mut self, _: &Segment, _: &Batch<'_>, _: &BadRecord<'_>) -> io::Result<Step> {
+        Ok(Step::On)
+    }
+    #[inline(always)]
+    fn batch_end(&mut self, _: &Segment, _: &Batch<'_>, _: Option<&Fault>) -> io::Result<Step> {
+        Ok(Step::On)
+    }
+}
+
 /// Shows a segment to a visitor, over the spans given (all of it, or from a position on).
 pub fn walk_segment<'a, V: Visitor>(
     segment: &'a Segment,

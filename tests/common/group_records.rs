@@ -118,7 +118,7 @@ pub fn c7(g: &str, m: &str, target: Topics<'_>) -> Kv {
     kv(7, &[g, m], topics(v(0), target).end())
 }
 pub fn c8(g: &str, m: &str, epoch: i32, assigned: Topics<'_>, pending: Topics<'_>) -> Kv {
-    let value = v(0).i32(epoch).i32(epoch - 1).i8(0);
+    let value = v(0).i32(epoch).i32(epoch.wrapping_sub(1)).i8(0);
     kv(8, &[g, m], topics(topics(value, assigned), pending).end())
 }
 pub fn c16(g: &str) -> Kv {
@@ -143,7 +143,7 @@ pub fn s13(g: &str, m: &str, target: Topics<'_>) -> Kv {
     kv(13, &[g, m], topics(v(0), target).end())
 }
 pub fn s14(g: &str, m: &str, epoch: i32, assigned: Topics<'_>) -> Kv {
-    kv(14, &[g, m], topics(v(0).i32(epoch).i32(epoch - 1).i8(0), assigned).end())
+    kv(14, &[g, m], topics(v(0).i32(epoch).i32(epoch.wrapping_sub(1)).i8(0), assigned).end())
 }
 /// In the shape of 4.1: what is being set up, what is set up, what is being removed.
 pub fn s15(g: &str, initialized: &[[u8; 16]]) -> Kv {
@@ -168,7 +168,7 @@ pub fn t21(g: &str, m: &str, active: Tasks<'_>) -> Kv {
     kv(21, &[g, m], tasks(v(0), active).count(0).count(0).end())
 }
 pub fn t22(g: &str, m: &str, epoch: i32, active: Tasks<'_>) -> Kv {
-    let value = tasks(v(0).i32(epoch).i32(epoch - 1).i8(1), active);
+    let value = tasks(v(0).i32(epoch).i32(epoch.wrapping_sub(1)).i8(1), active);
     kv(22, &[g, m], value.count(0).count(0).count(0).count(0).count(0).end())
 }
 pub fn t23(g: &str, subtopologies: &[&str]) -> Kv {

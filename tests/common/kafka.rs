@@ -84,6 +84,20 @@ impl Broker {
         driver
     }
 
+    /// Runs one of Kafka's tools by its short name, and gives what it printed.
+    pub fn tool(&self, name: &str, args: &[&str]) -> String {
+        let mut command = script("kafka");
+        command.args(["run", self.version, name]).args(args);
+        String::from_utf8(output(&mut command)).unwrap()
+    }
+
+    /// Stops it, has its data directory changed, and starts it again.
+    pub fn restarted(&self, change: impl FnOnce(&Path)) {
+        output(&mut self.command(&["stop"]));
+        change(&self.path().join("data"));
+        output(&mut self.command(&["start", self.version]));
+    }
+
     /// What it says about its groups.
     pub fn truth(&self) -> Value {
         serde_json::from_slice(&output(&mut self.command(&["truth"]))).unwrap()
@@ -102,6 +116,12 @@ impl Broker {
         }
         panic!("the log never came to rest");
     }
+}
+
+/// What one of Kafka's tools says of its options: the usage is no success to most of them.
+pub fn help(version: &str, name: &str, args: &[&str]) -> String {
+    let said = script("kafka").args(["run", version, name]).args(args).arg("--help").output().unwrap();
+    String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned()
 }
 
 /// By partition, where its log begins and ends.

@@ -10,6 +10,30 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// A document whose blocks of commands, each behind a line "```" and a `$ grouplog`, show what is written to stdout now.
+pub fn replay_document(document: &str, folder: &Path) -> String {
+    let mut now = String::new();
+    let mut is_block = false;
+    let mut lines = document.lines().peekable();
+    while let Some(line) = lines.next() {
+        now.push_str(line);
+        now.push('\n');
+        if line == "```" {
+            is_block = !is_block && lines.peek().is_some_and(|line| line.starts_with("$ grouplog "));
+        } else if let Some(command) = line.strip_prefix("$ ").filter(|_| is_block) {
+            let said = run(command, folder);
+            let shown: Vec<_> = said.lines().filter(|line| !line.starts_with("2> ") && !is_exit(line)).collect();
+            now.push_str(shown.join("\n").trim_end());
+            now.push('\n');
+            while lines.next_if(|line| *line != "```" && !line.starts_with("$ ")).is_some() {}
+            if lines.peek().is_some_and(|line| line.starts_with("$ ")) {
+                now.push('\n');
+            }
+        }
+    }
+    now
+}
+
 /// Runs every command of a transcript in a folder, and gives the transcript as it is now.
 pub fn play(transcript: &str, folder: &Path) -> String {
     let mut now = String::new();

@@ -127,6 +127,13 @@ pub struct GroupChoice {
     pub group_regex: Vec<GroupPattern>,
 }
 
+impl GroupChoice {
+    /// Whether every group is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.group.is_empty() && self.group_regex.is_empty()
+    }
+}
+
 /// Groups and paths in one line: `GROUP... -- PATH...`, or `PATH...` with `--group`, `--group-regex` or `--all`.
 #[derive(Debug, Clone, Args)]
 pub struct Named {

@@ -2,6 +2,7 @@
 //!
 //! Must not know: how a verb does its work.
 
+mod audit;
 mod check;
 mod common;
 mod compact;
@@ -9,8 +10,11 @@ mod records;
 mod rewrite;
 mod salvage;
 mod state;
+mod stats;
 mod tools;
+mod txns;
 
+pub use audit::*;
 pub use check::*;
 pub use common::*;
 pub use compact::*;
@@ -18,7 +22,9 @@ pub use records::*;
 pub use rewrite::*;
 pub use salvage::*;
 pub use state::*;
+pub use stats::*;
 pub use tools::*;
+pub use txns::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -100,6 +106,14 @@ pub enum Command {
     Rewrite(RewriteArgs),
     /// Is every byte sound? Which damage is there, and whose offsets does it touch?
     Verify(VerifyArgs),
+    /// What is wrong or stale: findings on members, groups, offsets, transactions and the log, and what to do
+    Audit(AuditArgs),
+    /// What the code of a finding means, how it comes about, what to do
+    Explain(ExplainArgs),
+    /// Who fills the log: by group, topic partition, type, hour, producer, segment; what is dead; why it was not cleaned
+    Stats(StatsArgs),
+    /// Transactions: open, committed, aborted; what hangs, and the command that ends it
+    Txns(TxnsArgs),
     /// Which partition of __consumer_offsets a group hashes to
     PartitionOf(PartitionOfArgs),
     /// Record types, their versions and fields

@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use crate::cli::args::{Cli, GenerateArgs, Generated};
+use crate::cli::render::explain;
 use crate::cli::talk::Context;
 use anyhow::{Context as _, Result};
 use clap::CommandFactory;
@@ -37,7 +38,11 @@ pub fn man() -> Vec<(String, Vec<u8>)> {
         let name = format!("grouplog-{}", verb.get_name());
         // The man page names itself by what stands here; clap wants its names to live for ever.
         let title: &'static str = Box::leak(name.clone().into_boxed_str());
-        pages.push((format!("{name}.1"), page(verb.clone().name(title).display_name(title))));
+        let mut text = page(verb.clone().name(title).display_name(title));
+        if verb.get_name() == "explain" {
+            text.extend_from_slice(explain::man_section().as_bytes());
+        }
+        pages.push((format!("{name}.1"), text));
     }
     pages
 }

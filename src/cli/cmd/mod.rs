@@ -1,10 +1,12 @@
 //! The verbs, one file each: take the arguments, run the library, print.
 
+pub mod audit;
 pub mod compact;
 pub mod describe;
 pub mod diff;
 pub mod dump;
 pub mod dump_side;
+pub mod explain;
 pub mod generate;
 pub mod groups;
 pub mod history;
@@ -14,6 +16,8 @@ pub mod partition_of;
 pub mod rewrite;
 pub mod salvage;
 pub mod schema;
+pub mod stats;
+pub mod txns;
 pub mod verify;
 
 /// How a verb ended, if it did not fail.

@@ -113,7 +113,7 @@ fn max_inflated(args: &VerifyArgs) -> usize {
 }
 
 /// What stands around the partitions, once for each log dir, before anything else is read.
-fn log_dirs(partitions: &[Partition]) -> Result<Vec<(PathBuf, LogDirFiles)>> {
+pub(super) fn log_dirs(partitions: &[Partition]) -> Result<Vec<(PathBuf, LogDirFiles)>> {
     let mut found: Vec<(PathBuf, LogDirFiles)> = Vec::new();
     for dir in partitions.iter().filter_map(|partition| partition.dir.as_ref()) {
         if found.iter().any(|(path, _)| dir.path.parent() == Some(path)) {
@@ -126,12 +126,12 @@ fn log_dirs(partitions: &[Partition]) -> Result<Vec<(PathBuf, LogDirFiles)>> {
     Ok(found)
 }
 
-fn log_dir_of<'f>(partition: &Partition, log_dirs: &'f [(PathBuf, LogDirFiles)]) -> Option<&'f LogDirFiles> {
+pub(super) fn log_dir_of<'f>(partition: &Partition, log_dirs: &'f [(PathBuf, LogDirFiles)]) -> Option<&'f LogDirFiles> {
     let parent = partition.dir.as_ref()?.path.parent()?;
     log_dirs.iter().find(|(path, _)| path == parent).map(|(_, files)| files)
 }
 
-fn least(choice: SeverityChoice) -> Severity {
+pub(super) fn least(choice: SeverityChoice) -> Severity {
     match choice {
         SeverityChoice::Info => Severity::Info,
         SeverityChoice::Warning => Severity::Warning,

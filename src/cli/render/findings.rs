@@ -103,7 +103,7 @@ fn text(findings: &[Finding], looks: Looks) -> String {
     out
 }
 
-fn severity(severity: Severity, looks: Looks) -> String {
+pub(super) fn severity(severity: Severity, looks: Looks) -> String {
     let name = severity.name();
     let colour = match severity {
         Severity::Error => "31",
@@ -116,7 +116,7 @@ fn severity(severity: Severity, looks: Looks) -> String {
     }
 }
 
-fn place(finding: &Finding) -> String {
+pub(super) fn place(finding: &Finding) -> String {
     let partition = finding.partition.map(|n| format!("partition {n}"));
     let position = finding.position.map(|n| format!("byte {n}"));
     let offset = finding.offset.map(|n| format!("offset {n}"));

@@ -1,5 +1,6 @@
 //! How things look: names, tables, and the formats of `dump`.
 
+pub mod audit;
 pub mod batches;
 pub mod compact;
 pub mod compact_text;
@@ -9,6 +10,7 @@ pub mod diff_lines;
 mod diff_log_lines;
 pub mod digests;
 pub mod dump;
+pub mod explain;
 pub mod findings;
 pub mod group_json;
 pub mod group_table;
@@ -26,9 +28,15 @@ pub mod records;
 pub mod rewrite;
 pub mod salvage;
 pub mod salvage_text;
+pub mod sarif;
 pub mod side;
 pub mod side_kafka;
+pub mod stats;
+pub mod stats_json;
+pub mod stats_why;
 pub mod table;
+pub mod txns;
+pub mod txns_json;
 
 use super::args::TextFormat;
 use serde_json::Value;

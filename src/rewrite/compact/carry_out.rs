@@ -84,7 +84,7 @@ pub fn carry_out(
         to.file("partition.metadata", metadata)?;
     }
     to.finish()?;
-    let mut promise = Promise { survey, winners: 0, strange: 0 };
+    let mut promise = Promise { survey, waiting: Vec::new(), keys: Vec::new(), winners: 0, strange: 0 };
     let batches = cleaned.after.batches + cleaned.behind.batches;
     ReadBack { batches, records: done.records, max_inflated: aim.max_inflated }.check(
         &done,
@@ -98,9 +98,24 @@ pub fn carry_out(
 /// That the new log says of every key what the old one did: each has its last record, and nothing else.
 struct Promise<'p> {
     survey: &'p Survey,
+    /// Records that are yet to be looked at, so that what their keys are compared with is in the cache by then.
+    waiting: Vec<Kept>,
+    /// Their keys, one behind the other.
+    keys: Vec<u8>,
     winners: u64,
     strange: u64,
 }
+
+/// A record of the new log.
+struct Kept {
+    offset: i64,
+    /// Where its key ends in [`Promise::keys`], which begins where the one before ends; None if it has none.
+    key_end: Option<usize>,
+    open: bool,
+}
+
+/// So many records wait.
+const WAIT: usize = 64;
 
 impl Promise<'_> {
     fn record(&mut self, batch: &Batch<'_>, offset: i64, key: Option<&[u8]>) {
@@ -108,18 +123,41 @@ impl Promise<'_> {
         if header.control || header.base_offset >= self.survey.until {
             return;
         }
-        match key.and_then(|key| self.survey.keys.get(key)) {
-            Some(last) if last == offset => self.winners += 1,
-            _ if self.survey.is_open(&header) || self.hides(offset) => {}
-            _ => self.strange += 1,
+        let key_end = key.map(|key| {
+            self.keys.extend_from_slice(key);
+            self.keys.len()
+        });
+        self.waiting.push(Kept { offset, key_end, open: self.survey.is_open(&header) });
+        if self.waiting.len() >= WAIT {
+            self.settle();
         }
+    }
+
+    fn settle(&mut self) {
+        let mut from = 0;
+        let with_keys = self.waiting.iter().map(|kept| {
+            let key = kept.key_end.and_then(|end| self.keys.get(std::mem::replace(&mut from, end)..end));
+            (kept, key)
+        });
+        let with_keys: Vec<_> = with_keys.collect();
+        self.survey.keys.call_ahead(with_keys.iter().filter_map(|(_, key)| *key));
+        for (kept, key) in with_keys {
+            match key.and_then(|key| self.survey.keys.get(key)) {
+                Some(last) if last == kept.offset => self.winners += 1,
+                _ if kept.open || self.hides(kept.offset) => {}
+                _ => self.strange += 1,
+            }
+        }
+        self.waiting.clear();
+        self.keys.clear();
     }
 
     fn hides(&self, offset: i64) -> bool {
         self.survey.hiding.binary_search_by_key(&offset, |it| it.offset).is_ok()
     }
 
-    fn is_kept(&self, cleaned: &Cleaned) -> io::Result<()> {
+    fn is_kept(&mut self, cleaned: &Cleaned) -> io::Result<()> {
+        self.settle();
         let promised = self.survey.keys.len() as u64 - cleaned.expired_tombstones;
         if self.winners == promised && self.strange == 0 {
             return Ok(());

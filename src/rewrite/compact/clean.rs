@@ -292,8 +292,9 @@ impl Cleaner<'_> {
             return self.emptied(batch, header);
         }
         if all && !dated {
-            let counted = entries.iter().map(|it| (it.key, it.value, it.framed.unwrap_or_default()));
-            counted.for_each(|(key, value, framed)| cleaned.after.count(key, value, framed));
+            for it in &entries {
+                cleaned.after.count(it.key, it.value.is_some(), it.framed.map_or(0, <[u8]>::len));
+            }
             return self.put(batch);
         }
         let head = match dated {

@@ -5,7 +5,8 @@
 use super::keys::{Keys, Window, Winner};
 use super::tally::Tally;
 use crate::fault::FaultKind;
-use crate::log::{BadRecord, Record};
+use crate::log::plain::{Look, PlainRecord};
+use crate::log::{BadRecord, Batch, Inflater, Record};
 use std::ops::ControlFlow;
 
 /// What became of a transaction whose records wait. Plain records count as committed.
@@ -26,10 +27,10 @@ pub struct Collector<'c, 's> {
     pub keys: &'c mut Keys,
     /// Records whose keys are yet to be looked up.
     pub window: &'c mut Window<'s>,
-    /// All of the segment.
-    pub bytes: &'s [u8],
     /// Where the batch begins, counted through all segments.
     pub at: u64,
+    /// Its base offset.
+    pub base_offset: i64,
     /// What was read.
     pub before: &'c mut Tally,
     /// Records of aborted transactions.
@@ -44,38 +45,63 @@ pub struct Collector<'c, 's> {
     pub last: i64,
     /// What became of the transaction.
     pub ended: Waiting,
+    /// How many of its records were taken up.
+    pub taken: u64,
     /// What is wrong with the batch, if anything.
     pub bad: Option<FaultKind>,
 }
 
-impl Collector<'_, '_> {
-    /// A record of the batch.
+impl<'s> Collector<'_, 's> {
+    /// Takes up the records of a batch, which is in the order that the log has it; what is wrong with it, if anything.
     #[inline(always)]
-    pub fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
-        self.before.record(record);
-        if record.offset < self.first || record.offset > self.last {
-            self.outside(record.offset);
-            return ControlFlow::Continue(());
+    pub fn collect(mut self, batch: &Batch<'s>, inflater: &mut Inflater) -> Option<FaultKind> {
+        if batch.all_plain(&mut self) {
+            return self.bad;
         }
-        // The next one must lie above it.
-        self.first = record.offset.wrapping_add(1);
-        if let Some(key) = record.key {
+        self.collect_slowly(batch, inflater)
+    }
+
+    /// It is compressed, of an old magic, or not in order. What was taken up of it is not taken up again.
+    #[inline(never)]
+    fn collect_slowly(mut self, batch: &Batch<'s>, inflater: &mut Inflater) -> Option<FaultKind> {
+        let mut taken = std::mem::take(&mut self.taken);
+        let mut records = batch.records(inflater);
+        let _: ControlFlow<()> = records.each(
+            &mut self,
+            |collector, record| {
+                match taken {
+                    0 => collector.record(record),
+                    _ => taken -= 1,
+                }
+                ControlFlow::Continue(())
+            },
+            Collector::bad,
+        );
+        let fault = records.fault().map(|fault| fault.kind.clone());
+        self.bad.or(fault)
+    }
+
+    fn record(&mut self, record: &Record<'_>) {
+        self.before.record(record);
+        if let Some(key) = self.counted(record.key, record.offset) {
             match self.ended {
-                Waiting::Committed => self.put(key, Winner { offset: record.offset, place: self.at }),
+                // It may have been inflated, and will not be there later.
+                Waiting::Committed => self.keys.put(key, Winner { offset: record.offset, place: self.at }),
                 _ => self.waiting(key, record.offset, record.value.is_some()),
             }
         }
-        ControlFlow::Continue(())
     }
 
+    /// The key of a record that counts.
     #[inline(always)]
-    fn put(&mut self, key: &[u8], record: Winner) {
-        let position = key.as_ptr().addr().wrapping_sub(self.bytes.as_ptr().addr());
-        match self.bytes.get(position..position.saturating_add(key.len())) {
-            Some(key) => self.keys.put_soon(key, record, self.window),
-            // It was inflated, and will not be there later.
-            None => self.keys.put(key, record),
+    fn counted<'k>(&mut self, key: Option<&'k [u8]>, offset: i64) -> Option<&'k [u8]> {
+        if offset < self.first || offset > self.last {
+            self.outside(offset);
+            return None;
         }
+        // The next one must lie above it.
+        self.first = offset.wrapping_add(1);
+        key
     }
 
     #[cold]
@@ -104,5 +130,21 @@ impl Collector<'_, '_> {
     pub fn bad(&mut self, record: &BadRecord<'_>) -> ControlFlow<()> {
         self.bad = Some(record.fault.kind.clone());
         ControlFlow::Continue(())
+    }
+}
+
+impl<'s> Look<'s> for Collector<'_, 's> {
+    #[inline(always)]
+    fn look(&mut self, record: PlainRecord<'s>) -> bool {
+        self.taken += 1;
+        let offset = self.base_offset.wrapping_add(i64::from(record.offset_delta));
+        self.before.count(record.key, record.value.is_some(), record.length);
+        if let Some(key) = self.counted(record.key, offset) {
+            match self.ended {
+                Waiting::Committed => self.keys.put_soon(key, Winner { offset, place: self.at }, self.window),
+                _ => self.waiting(key, offset, record.value.is_some()),
+            }
+        }
+        true
     }
 }

@@ -5,6 +5,7 @@
 //! and with nothing else. Must not know: values, batches, transactions.
 
 use super::index::Index;
+use crate::bytes::is_same;
 use crate::machine::cpu::{prefetch, prefetch_item};
 use crate::schema::Key;
 use foldhash::fast::RandomState;
@@ -49,14 +50,22 @@ impl Room {
         Text { at, len: bytes.len() as u32 }
     }
 
+    /// Calls the bytes of a key into the cache, as many as most have.
+    #[inline(always)]
+    fn prefetch(&self, text: Text) {
+        prefetch(&self.0, text.at);
+        prefetch(&self.0, text.at + 64);
+    }
+
     #[inline(always)]
     fn get(&self, text: Text) -> &[u8] {
         self.0.get(text.at..text.at + text.len as usize).unwrap_or_default()
     }
 }
 
-/// Type, group and topic of commits.
+/// Type, group and topic of commits. On one line of the processor's cache.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Prefix {
     text: Text,
     /// How many partitions are there, in the run and apart.
@@ -65,8 +74,8 @@ struct Prefix {
     odd: bool,
     /// By partition.
     run: Vec<Winner>,
-    /// Partitions that do not fit the run.
-    apart: BTreeMap<i32, Winner>,
+    /// Partitions that do not fit the run. Few have any.
+    apart: Box<BTreeMap<i32, Winner>>,
 }
 
 impl Prefix {
@@ -98,8 +107,9 @@ impl Prefix {
     }
 }
 
-/// A key of another type.
+/// A key of another type. On one line of the processor's cache.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Other {
     text: Text,
     last: Winner,
@@ -122,7 +132,10 @@ pub struct Keys {
 
 /// Records whose keys are yet to be looked up. In which order that is done makes no difference.
 #[derive(Debug, Default)]
-pub struct Window<'k>(Vec<Waiting<'k>>);
+pub struct Window<'k> {
+    commits: Vec<Waiting<'k>>,
+    others: Vec<Waiting<'k>>,
+}
 
 /// A record that waits.
 #[derive(Debug, Clone, Copy)]
@@ -150,63 +163,80 @@ impl Keys {
     /// As [`put`](Keys::put), some time before [`settle`](Keys::settle) returns.
     #[inline(always)]
     pub fn put_soon<'k>(&mut self, key: &'k [u8], record: Winner, window: &mut Window<'k>) {
-        let front = match split(key) {
-            Some((prefix, partition)) if self.is_last(prefix) => {
-                return self.put_in(self.last, partition, key, record);
-            }
-            Some((prefix, _)) => prefix,
-            None => key,
-        };
-        self.wait(front, key, record, window);
-    }
-
-    #[inline]
-    fn wait<'k>(&mut self, front: &[u8], key: &'k [u8], record: Winner, window: &mut Window<'k>) {
-        let hash = self.hash(front);
-        if is_commit(key) { &self.by_prefix } else { &self.by_key }.prefetch(hash);
-        window.0.push(Waiting { key, record, hash, number: NOBODY });
-        if window.0.len() >= WINDOW {
-            self.settle(window);
-        }
-    }
-
-    /// Looks up all that wait: one step for all of them, and then the next, while what that needs is on its way.
-    #[inline(never)]
-    pub fn settle(&mut self, window: &mut Window<'_>) {
-        let Keys { room, prefixes, others, by_prefix, by_key, .. } = self;
-        for it in &mut window.0 {
-            let (index, commit) = if is_commit(it.key) { (&*by_prefix, true) } else { (&*by_key, false) };
-            it.number = index.find(it.hash, |_| true).unwrap_or(NOBODY);
-            match commit {
-                true => prefetch_item(prefixes, it.number as usize),
-                false => prefetch_item(others, it.number as usize),
-            }
-        }
-        for it in &window.0 {
-            let text = match split(it.key) {
-                Some((_, partition)) => prefixes.get(it.number as usize).map(|prefix| {
-                    prefetch_item(&prefix.run, partition as usize);
-                    prefix.text
-                }),
-                None => others.get(it.number as usize).map(|other| other.text),
-            };
-            if let Some(text) = text {
-                prefetch(&room.0, text.at);
-                prefetch(&room.0, text.at + 64);
-            }
-        }
-        let mut waiting = std::mem::take(&mut window.0);
-        for it in waiting.drain(..) {
-            match split(it.key) {
-                Some((prefix, partition)) => {
-                    let number = if self.is_last(prefix) { self.last } else { self.prefix(prefix, it.hash) };
-                    self.put_in(number, partition, it.key, it.record);
+        match split(key) {
+            Some((prefix, partition)) if self.is_last(prefix) => self.put_in(self.last, partition, key, record),
+            Some((prefix, _)) => {
+                let hash = self.hash(prefix);
+                self.by_prefix.prefetch(hash);
+                window.commits.push(Waiting { key, record, hash, number: NOBODY });
+                if window.commits.len() >= WINDOW {
+                    self.settle_commits(&mut window.commits);
                 }
-                None => self.put_other(it.key, it.hash, it.record),
+            }
+            None => self.put_other_soon(key, record, window),
+        }
+    }
+
+    #[inline(never)]
+    fn put_other_soon<'k>(&mut self, key: &'k [u8], record: Winner, window: &mut Window<'k>) {
+        let hash = self.hash(key);
+        self.by_key.prefetch(hash);
+        window.others.push(Waiting { key, record, hash, number: NOBODY });
+        if window.others.len() >= WINDOW {
+            self.settle_others(&mut window.others);
+        }
+    }
+
+    /// Looks up all that wait.
+    pub fn settle(&mut self, window: &mut Window<'_>) {
+        self.settle_commits(&mut window.commits);
+        self.settle_others(&mut window.others);
+    }
+
+    /// One step for all of them, and then the next, while what that needs is on its way.
+    #[inline(never)]
+    fn settle_commits(&mut self, waiting: &mut Vec<Waiting<'_>>) {
+        for it in &mut *waiting {
+            it.number = self.by_prefix.find(it.hash, |_| true).unwrap_or(NOBODY);
+            prefetch_item(&self.prefixes, it.number as usize);
+        }
+        for it in &*waiting {
+            let (Some(prefix), Some((_, partition))) = (self.prefixes.get(it.number as usize), split_commit(it.key))
+            else {
+                continue;
+            };
+            prefetch_item(&prefix.run, partition as usize);
+            self.room.prefetch(prefix.text);
+        }
+        for it in waiting.drain(..) {
+            let Some((bytes, partition)) = split_commit(it.key) else { continue };
+            match self.prefixes.get(it.number as usize).is_some_and(|prefix| is_same(self.room.get(prefix.text), bytes))
+            {
+                true => self.last = it.number,
+                false => self.last = self.prefix(bytes, it.hash),
+            }
+            self.put_in(self.last, partition, it.key, it.record);
+        }
+    }
+
+    /// As [`settle_commits`](Keys::settle_commits).
+    #[inline(never)]
+    fn settle_others(&mut self, waiting: &mut Vec<Waiting<'_>>) {
+        for it in &mut *waiting {
+            it.number = self.by_key.find(it.hash, |_| true).unwrap_or(NOBODY);
+            prefetch_item(&self.others, it.number as usize);
+        }
+        for it in &*waiting {
+            if let Some(other) = self.others.get(it.number as usize) {
+                self.room.prefetch(other.text);
             }
         }
-        // Its room is used again.
-        window.0 = waiting;
+        for it in waiting.drain(..) {
+            match self.others.get_mut(it.number as usize) {
+                Some(other) if is_same(self.room.get(other.text), it.key) => other.last = it.record.max(other.last),
+                _ => self.put_other(it.key, it.hash, it.record),
+            }
+        }
     }
 
     #[inline(always)]
@@ -218,7 +248,7 @@ impl Keys {
 
     #[inline(always)]
     fn is_last(&self, prefix: &[u8]) -> bool {
-        self.prefixes.get(self.last as usize).is_some_and(|last| self.room.get(last.text) == prefix)
+        self.prefixes.get(self.last as usize).is_some_and(|last| is_same(self.room.get(last.text), prefix))
     }
 
     #[inline(always)]
@@ -254,7 +284,7 @@ impl Keys {
         let number = self.prefixes.len() as u32;
         let odd = bytes.first_chunk() != Some(&[0, 1]) || !is_counted_twice(bytes.get(2..).unwrap_or_default());
         let text = self.room.add(bytes);
-        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: BTreeMap::new() });
+        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: Box::default() });
         self.by_prefix.add(hash, number);
         number
     }
@@ -298,6 +328,44 @@ impl Keys {
         found.filter(|record| *record != NONE).map(|record| record.offset)
     }
 
+    /// Calls into the cache what [`get`](Keys::get) of these keys will look at: one step for all of them, and then the next.
+    pub fn call_ahead<'k>(&self, keys: impl Iterator<Item = &'k [u8]> + Clone) {
+        let hashed = keys.map(|key| {
+            let split = split(key);
+            (split, self.hash(split.map_or(key, |(prefix, _)| prefix)))
+        });
+        let found: Vec<_> = hashed
+            .inspect(|(split, hash)| if split.is_some() { &self.by_prefix } else { &self.by_key }.prefetch(*hash))
+            .collect();
+        let numbers: Vec<_> = found
+            .iter()
+            .map(|(split, hash)| match split {
+                Some((_, partition)) => {
+                    let number = self.by_prefix.find(*hash, |_| true).unwrap_or(NOBODY);
+                    prefetch_item(&self.prefixes, number as usize);
+                    (number, Some(*partition))
+                }
+                None => {
+                    let number = self.by_key.find(*hash, |_| true).unwrap_or(NOBODY);
+                    prefetch_item(&self.others, number as usize);
+                    (number, None)
+                }
+            })
+            .collect();
+        for (number, partition) in numbers {
+            let text = match partition {
+                Some(partition) => self.prefixes.get(number as usize).map(|prefix| {
+                    prefetch_item(&prefix.run, partition as usize);
+                    prefix.text
+                }),
+                None => self.others.get(number as usize).map(|other| other.text),
+            };
+            if let Some(text) = text {
+                self.room.prefetch(text);
+            }
+        }
+    }
+
     /// Says that tombstones of a key must stay, whatever the clock says: something that they hide stays too.
     pub fn pin(&mut self, key: &[u8]) {
         self.pinned.insert(as_meant(key));
@@ -330,7 +398,7 @@ impl Keys {
         let mut all = Vec::with_capacity(self.live);
         self.prefixes.iter().for_each(|prefix| all.extend(prefix.all()));
         all.extend(self.others.iter().map(|other| other.last));
-        all.sort_unstable();
+        all.sort_unstable_by_key(|record| record.offset);
         all
     }
 }
@@ -338,17 +406,14 @@ impl Keys {
 /// Front part and partition of a commit's key.
 #[inline(always)]
 fn split(key: &[u8]) -> Option<(&[u8], i32)> {
-    if !is_commit(key) {
-        return None;
-    }
-    let (prefix, partition) = key.split_last_chunk::<4>()?;
-    Some((prefix, i32::from_be_bytes(*partition)))
+    if matches!(key, [0, 0 | 1, _, _, _, _, ..]) { split_commit(key) } else { None }
 }
 
-/// Whether a key is split.
+/// Of a key that is known to be split.
 #[inline(always)]
-fn is_commit(key: &[u8]) -> bool {
-    matches!(key, [0, 0 | 1, _, _, _, _, ..])
+fn split_commit(key: &[u8]) -> Option<(&[u8], i32)> {
+    let (prefix, partition) = key.split_last_chunk::<4>()?;
+    Some((prefix, i32::from_be_bytes(*partition)))
 }
 
 /// Whether bytes are two counted strings and nothing else.

@@ -18,7 +18,6 @@ use crate::rewrite::plan::frames;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::io;
-use std::ops::ControlFlow;
 
 /// Of more places of damage, the rest are only counted.
 const MOST_DAMAGE: usize = 10_000;
@@ -28,6 +27,9 @@ const MOST_REMEDIES: usize = 1 << 20;
 
 /// Of more end markers, where they stand is not kept: the second pass then looks at the head of every batch.
 const MOST_CONTROLS: usize = 1 << 20;
+
+/// Progress is told of so many bytes at a time.
+const PROGRESS_STEP: u64 = 1 << 20;
 
 /// Batches of a producer whose transaction has not ended.
 #[derive(Debug)]
@@ -92,11 +94,17 @@ impl<'s> Learner<'s> {
             }
             // A segment that is empty still says where it begins.
             self.last = self.last.max(segment.base_offset().unwrap_or(0).saturating_sub(1));
+            let mut told = 0;
             for span in segment.spans() {
                 match span {
                     Span::Batch(batch) => {
-                        interrupt.check()?;
-                        progress(self.start + batch.position());
+                        if batch.position() >= told {
+                            interrupt.check()?;
+                            progress(self.start + batch.position());
+                            told = batch.position() + PROGRESS_STEP;
+                            // What waits lies in pages that are soon let go.
+                            self.survey.keys.settle(&mut self.window);
+                        }
                         self.batch(&batch);
                     }
                     Span::Hole(hole) => self.hole(hole),
@@ -192,9 +200,21 @@ impl<'s> Learner<'s> {
         }
     }
 
-    #[inline]
-    fn batch(&mut self, batch: &Batch<'_>) {
-        let header = batch.header();
+    #[inline(always)]
+    fn batch(&mut self, batch: &Batch<'s>) {
+        match batch.header_magic2() {
+            Some(header) => self.batch_of(batch, &header),
+            None => self.old_batch(batch),
+        }
+    }
+
+    #[inline(never)]
+    fn old_batch(&mut self, batch: &Batch<'s>) {
+        self.batch_of(batch, &batch.header());
+    }
+
+    #[inline(always)]
+    fn batch_of(&mut self, batch: &Batch<'s>, header: &Header) {
         let place = (self.number, batch.position());
         self.position = batch.position();
         if let Err(fault) = batch.check_crc() {
@@ -220,10 +240,18 @@ impl<'s> Learner<'s> {
         }
         if header.producer_id == -1 && !header.control {
             if counts {
-                self.collect(batch, place, from, Waiting::Committed);
+                self.collect(batch, header, place, from, Waiting::Committed);
             }
             return;
         }
+        self.of_producer(batch, counts);
+    }
+
+    /// A batch that a producer with an id wrote, or an end marker.
+    #[inline(never)]
+    fn of_producer(&mut self, batch: &Batch<'s>, counts: bool) {
+        let header = batch.header();
+        let place = (self.number, batch.position());
         self.survey.producers.batch(&header, self.start + place.1);
         match header.control {
             true => self.control(batch, place, counts),
@@ -313,39 +341,43 @@ impl<'s> Learner<'s> {
             let Some(segment) = segments.get(place.0 as usize) else { continue };
             let Some(batch) = frames(segment.bytes(), place.1, segment.len()).next() else { continue };
             behind.touched(place, batch.len());
-            self.collect(&batch, place, batch.header().base_offset.saturating_sub(1), ended);
+            self.collect_at(&batch, place, ended);
+            if place < behind.held {
+                self.survey.keys.settle(&mut self.window);
+            }
         }
         behind.let_go();
     }
 
+    /// Takes up the keys of a batch of a transaction that has ended, or never will.
+    #[inline(never)]
+    fn collect_at(&mut self, batch: &Batch<'s>, place: Place, ended: Waiting) {
+        let header = batch.header();
+        self.collect(batch, &header, place, header.base_offset.saturating_sub(1), ended);
+    }
+
     /// Takes up the keys of a batch whose offsets lie above `from`.
-    #[inline]
-    fn collect(&mut self, batch: &Batch<'_>, place: Place, from: i64, ended: Waiting) {
+    #[inline(always)]
+    fn collect(&mut self, batch: &Batch<'s>, header: &Header, place: Place, from: i64, ended: Waiting) {
         let at = self.through(place);
-        let segments = self.segments;
-        let bytes = segments.get(place.0 as usize).map_or(&[][..], Segment::bytes);
         let Learner { survey, inflater, window, .. } = self;
         let Survey { keys, before, aborted, before_start, .. } = survey;
-        let (log_start, last) = (self.log_start, batch.header().last_offset);
-        let first = from.saturating_add(1).max(log_start);
-        let mut collector = Collector {
+        let collector = Collector {
             keys,
             window,
-            bytes,
             at,
+            base_offset: header.base_offset,
             before,
             aborted,
             before_start,
-            log_start,
-            first,
-            last,
+            log_start: self.log_start,
+            first: from.saturating_add(1).max(self.log_start),
+            last: header.last_offset,
             ended,
+            taken: 0,
             bad: None,
         };
-        let mut records = batch.records(inflater);
-        let _: ControlFlow<()> = records.each(&mut collector, Collector::record, Collector::bad);
-        let fault = records.fault().map(|fault| fault.kind.clone());
-        if let Some(fault) = collector.bad.or(fault) {
+        if let Some(fault) = collector.collect(batch, inflater) {
             self.damaged_batch(place, fault, Remedy::Rebuild);
         }
     }

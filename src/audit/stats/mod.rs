@@ -1,0 +1,192 @@
+//! Who fills a partition's log, and what of it a compaction would take.
+//!
+//! The survey of [`crate::rewrite::compact`] says which records stay; the count that follows says whose they are. Of a
+//! sample or a window of time nothing can be said to stay, so nothing is. Must not know: how anything is printed.
+
+mod live;
+pub mod sample;
+pub mod why;
+
+use crate::log::{Inflater, Segment, Span};
+use crate::model::stats::{Bad, Counted, Counter, Depth, Stays, Window};
+use crate::rewrite::compact::survey::{Damage, OpenTransaction, Remedy, Survey, survey};
+use crate::rewrite::compact::{Aim, Extent};
+use crate::rewrite::interrupt::Interrupt;
+use live::{Kept, keep};
+use sample::Sample;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What to read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reading {
+    /// Everything.
+    All,
+    /// The heads of batches only.
+    Heads,
+    /// Stretches, spread evenly.
+    Sample(Sample),
+    /// What is in a window of time.
+    Window(Window),
+}
+
+/// What a compaction would leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct After {
+    /// Bytes of the log, segments together.
+    pub bytes: u64,
+    /// Batches, empty ones too.
+    pub batches: u64,
+    /// Records, end markers too.
+    pub records: u64,
+    /// Distinct keys in what was compacted.
+    pub keys: u64,
+    /// The first offset that was not compacted: that of the last segment, of an open transaction, or the end.
+    pub until: i64,
+    /// Whether an open transaction keeps what lies behind from being compacted.
+    pub is_pinned: bool,
+}
+
+/// A partition.
+#[derive(Debug)]
+pub struct Stats {
+    /// Sums.
+    pub counted: Counted,
+    /// What a compaction would leave; only if everything was read.
+    pub after: Option<After>,
+    /// Transactions without an end; only if everything was read.
+    pub open: Vec<OpenTransaction>,
+    /// The first place of damage that a cleaner would meet, and the offset before which it lies; only if everything was read.
+    pub damage: Option<(Damage, i64)>,
+    /// Bytes of the segments.
+    pub bytes: u64,
+}
+
+impl Stats {
+    /// By how much figures of a sample are to be multiplied to stand for all. 1 where everything was read.
+    pub fn scale(&self, reading: Reading) -> f64 {
+        match (reading, self.counted.seen) {
+            (Reading::Sample(_), seen @ 1..) => self.bytes as f64 / seen as f64,
+            _ => 1.0,
+        }
+    }
+}
+
+/// Reads a partition, whose segments must be in order. `progress` is told of bytes read: [`Reading::All`] reads all twice.
+///
+/// # Errors
+/// If a file cannot be read, or more of it is damaged than can be remembered.
+pub fn stats(paths: &[PathBuf], reading: Reading, aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
+    match reading {
+        Reading::All => whole(&open_all(paths)?, aim, progress),
+        Reading::Heads => {
+            let segments = open_all(paths)?;
+            let counter = Counter::new(Depth::Heads, aim.log_start);
+            Ok(partly(count(&segments, counter, |_| None, aim.max_inflated, progress), bytes(&segments)))
+        }
+        Reading::Sample(sample) => sample::take(paths, sample, aim),
+        Reading::Window(window) => sample::within(paths, window, aim, progress),
+    }
+}
+
+fn partly(counted: Counted, bytes: u64) -> Stats {
+    Stats { counted, after: None, open: Vec::new(), damage: None, bytes }
+}
+
+fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Segment>> {
+    paths.iter().map(|path| open(path)).collect()
+}
+
+fn open(path: &Path) -> io::Result<Segment> {
+    Segment::open(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+fn bytes(segments: &[Segment]) -> u64 {
+    segments.iter().map(Segment::len).sum()
+}
+
+fn whole(segments: &[Segment], aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
+    let interrupt = Interrupt::default();
+    let mut surveyed = survey(segments, aim, &interrupt, progress)?;
+    let kept = keep(segments, &surveyed, aim, &interrupt)?;
+    let damage = surveyed.damage.first().map(|damage| (damage.clone(), offset_before(segments, damage)));
+    let open = std::mem::take(&mut surveyed.open);
+    let after = after(&surveyed, &kept, &open);
+    let Survey { remedies, until, .. } = surveyed;
+    let stays = Stays { records: &kept.records, empty: &kept.empty, until };
+    let counter = Counter::new(Depth::Records, aim.log_start).with_stays(stays);
+    let bad = |place| {
+        let remedy = if remedies.is_empty() { None } else { remedies.get(&place).copied() };
+        remedy.map(|remedy| if remedy == Remedy::LeaveOut { Bad::All } else { Bad::Some })
+    };
+    let bytes = bytes(segments);
+    let counted = count(segments, counter, bad, aim.max_inflated, &mut |at| progress(bytes + at));
+    Ok(Stats { counted, after: Some(after), open, damage, bytes })
+}
+
+fn after(survey: &Survey, kept: &Kept, open: &[OpenTransaction]) -> After {
+    let (cleaned, behind) = (&kept.cleaned.after, &kept.cleaned.behind);
+    let first = open.first().map(|open| open.first_offset);
+    After {
+        bytes: cleaned.bytes + behind.bytes,
+        batches: cleaned.batches + behind.batches,
+        records: cleaned.records + behind.records,
+        keys: survey.keys.len() as u64,
+        until: survey.cleaned_until(),
+        is_pinned: first == Some(survey.until),
+    }
+}
+
+/// The last offset in front of a place of damage.
+fn offset_before(segments: &[Segment], damage: &Damage) -> i64 {
+    let (number, position) = damage.place;
+    let Some(segment) = segments.get(number as usize) else { return -1 };
+    let mut last = segment.base_offset().unwrap_or(0).saturating_sub(1);
+    for span in segment.spans() {
+        match span {
+            Span::Batch(batch) if batch.position() < position => last = last.max(batch.header().last_offset),
+            Span::Hole(hole) if hole.position < position => {}
+            _ => break,
+        }
+    }
+    last
+}
+
+/// Shows all spans to a counter.
+fn count(
+    segments: &[Segment],
+    mut counter: Counter<'_>,
+    bad: impl Fn((u32, u64)) -> Option<Bad>,
+    max_inflated: usize,
+    progress: &mut dyn FnMut(u64),
+) -> Counted {
+    let mut inflater = Inflater::with_limit(max_inflated);
+    let mut before = 0;
+    for (number, segment) in segments.iter().enumerate() {
+        counter.segment(segment);
+        for span in segment.spans() {
+            match span {
+                Span::Batch(batch) => {
+                    progress(before + batch.position());
+                    counter.batch(&batch, bad((number as u32, batch.position())), &mut inflater);
+                }
+                Span::Hole(hole) => counter.hole(&hole),
+            }
+        }
+        before += segment.len();
+    }
+    counter.finish()
+}
+
+/// What a compaction of less than everything would leave: for a broker's cleaner, which leaves the last segment alone.
+///
+/// # Errors
+/// As [`stats`].
+pub fn after_cleaner(paths: &[PathBuf], aim: &Aim) -> io::Result<After> {
+    let segments = open_all(paths)?;
+    let interrupt = Interrupt::default();
+    let aim = Aim { extent: Extent::Closed, ..*aim };
+    let surveyed = survey(&segments, &aim, &interrupt, &mut |_| {})?;
+    let kept = keep(&segments, &surveyed, &aim, &interrupt)?;
+    Ok(after(&surveyed, &kept, &surveyed.open))
+}

@@ -269,9 +269,9 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-topic
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-type -d 'Drop records of a type: a number or a name from \'grouplog schema\' (repeatable)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l retention -d 'How long the broker keeps offsets (offsets.retention.minutes), for --drop-expired' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-unloadable -d 'Drop the records at which a group coordinator of this release would give up on the partition' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l rename-group -d 'Rename a group (repeatable); \\xNN stands for a byte, also of an equals sign in a name (\\x3d)' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l rename-group -d 'Rename a group, by name (repeatable); \\xNN stands for a byte, also of an equals sign in a name (\\x3d)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l rename-topic -d 'Rename a topic in commits, subscriptions and assignments (repeatable)' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l set-offset -d 'Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l set-offset -d 'Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none; \\xNN stands for a byte, also of a slash in a topic (\\x2f)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l offsets-from -d 'Set the offsets that a file lists: lines group,topic,partition,offset (as kafka-consumer-groups exports them), or JSON objects of the four' -r -F
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l partitions -d 'Spread the groups over N partitions, each to the one that it hashes to; logs are merged by time, and offsets count from 0' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l target -d 'Make it loadable by a release: values are converted to what it reads, and what it refuses all the same is dropped' -r
@@ -295,7 +295,7 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l dry-run -d
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-expired -d 'Drop offsets that have expired under --retention, and empty groups with the last of theirs'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l upgrade -d 'Turn messages of magic 0 and 1 (before 0.11) into batches of magic 2'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l renumber -d 'Number offsets from 0, without gaps'
-complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l redact -d 'Replace the names of groups, topics, members, clients and hosts, and commits\' metadata, consistently and with their lengths kept, so that the log can be shown to others (but not what --log lists: it has the old names too)'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l redact -d 'Replace the names of groups, topics, members, clients, hosts and own assignors, and commits\' metadata, consistently and with their lengths kept, so that the log can be shown to others (but not what --log lists: it has the old names too)'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l skip-damage -d 'Leave out what is damaged, and list it, where otherwise the log would be refused'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l ignore-log-start -d 'Keep records before the log start that the log dir\'s log-start-offset-checkpoint names'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l no-progress -d 'Show no progress bar on long work'

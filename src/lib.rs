@@ -15,6 +15,7 @@ pub mod base64;
 pub mod bytes;
 pub mod cli;
 pub mod digits;
+pub mod escape;
 pub mod fault;
 pub mod files;
 pub mod hash_index;

@@ -213,8 +213,7 @@ fn a_torn_end_is_no_damage() {
     let old = log(dir.path());
     let path = old.join(build::segment_name(23));
     let mut bytes = std::fs::read(&path).unwrap();
-    let torn: Vec<_> = bytes.iter().copied().take(70).collect();
-    bytes.extend(torn);
+    bytes.extend_from_slice(&Bat::of(vec![build::commit(24, "g", "t", 0, 1)]).bytes()[..70]);
     std::fs::write(&path, bytes).unwrap();
     let out = dir.path().join("out");
     assert!(compact(&out, &["--include-active"], &[&old]).status.success());

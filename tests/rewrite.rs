@@ -405,7 +405,7 @@ fn offsets_are_set_by_the_new_names_behind_the_drops() {
     assert!(new.said.contains("hashes to partition"), "{}", new.said);
     // A group of which nothing is there goes to its partition, if that was given.
     let nobody = rewrite(&["--set-offset", "my-group/t/0=1"], &[&old]);
-    assert_eq!(nobody.code, 0, "{}", nobody.said);
+    assert_eq!(nobody.code, 3, "{}", nobody.said);
     assert_eq!(offsets_of(&nobody.out, "my-group")["t/0"]["offset"], json!(1));
     let nobody = rewrite(&["--set-offset", "somebody/t/0=1"], &[&old]);
     assert_eq!(nobody.code, 2, "{}", nobody.said);
@@ -420,7 +420,7 @@ fn a_new_group_goes_to_the_partition_that_the_log_dir_has_for_it() {
         (0..4).map(|n| write_log(dir.path(), n, &[Bat::of(vec![commit(0, &format!("g{n}"), "t", 0, 1)])])).collect();
     let home = partition_of(b"somebody", 4) as usize;
     let new = rewrite(&["--set-offset", "somebody/t/0=1"], &[&folders[home]]);
-    assert_eq!(new.code, 0, "{}", new.said);
+    assert_eq!(new.code, 3, "{}", new.said);
     assert_eq!(offsets_of(&new.out, "somebody")["t/0"]["offset"], json!(1));
     let elsewhere = rewrite(&["--set-offset", "somebody/t/0=1"], &[&folders[(home + 1) % 4]]);
     assert_eq!(elsewhere.code, 2, "{}", elsewhere.said);
@@ -545,13 +545,14 @@ fn transactions_of_two_logs_that_overlap_are_refused() {
         ];
         write_log(dir, number, &batches);
     };
-    for (second, code) in [(Ending::Commit, 0), (Ending::Abort, 1)] {
+    // Where it is not refused, it is told that the group stood in two partitions.
+    for (second, code) in [(Ending::Commit, 3), (Ending::Abort, 1)] {
         let dir = tempfile::tempdir().unwrap();
         log(dir.path(), 0, Ending::Commit, 0);
         log(dir.path(), 1, second, 5);
         let new = rewrite(&["--partitions", "1"], &[dir.path()]);
         assert_eq!(new.code, code, "{}", new.said);
-        assert_eq!(new.out.exists(), code == 0);
+        assert_eq!(new.out.exists(), code == 3);
     }
 }
 
@@ -562,7 +563,8 @@ fn a_group_that_stands_in_two_partitions_is_merged_by_time() {
     write_log(dir.path(), 12, &[Bat::of(vec![commit(0, "my-group", "t", 0, 10), commit(1, "my-group", "t", 1, 11)])]);
     write_log(dir.path(), 42, &[Bat::of(vec![commit(100, "my-group", "t", 0, 20)])]);
     let new = rewrite(&["--partitions", "60"], &[dir.path()]);
-    assert_eq!(new.code, 0, "{}", new.said);
+    // One copy of a key overrules another: that is told.
+    assert_eq!(new.code, 3, "{}", new.said);
     assert_eq!(partitions_in(&new.out).len(), 60);
     let offsets = offsets_of(&new.out, "my-group");
     assert_eq!((&offsets["t/0"]["offset"], &offsets["t/1"]["offset"]), (&json!(20), &json!(11)));
@@ -672,7 +674,9 @@ fn segments_do_not_overlap_at_the_log_start() {
         std::fs::write(old.join("log-start-offset-checkpoint"), text).unwrap();
         for options in [&[][..], &["--codec", "zstd"], &["--drop-topic", "gone"]] {
             let new = rewrite(options, &[&old]);
-            assert_eq!(new.code, 0, "{start}: {}", new.said);
+            // The topic's records lie below the log start then: the option met nothing.
+            let code = if options.contains(&"gone") && start > 5 { 3 } else { 0 };
+            assert_eq!(new.code, code, "{start}: {}", new.said);
             let verified = grouplog(dir.path(), ["verify", "--min-severity", "warning", new.out.to_str().unwrap()]);
             let said = String::from_utf8_lossy(&verified.stdout);
             assert_eq!(verified.status.code(), Some(0), "{start} {options:?}: {said}");

@@ -3,7 +3,7 @@
 //! Must not know: what is done with the partitions.
 
 use super::args::{Input, Reading};
-use super::talk::Context;
+use super::talk::{Context, EmptyFolders};
 use crate::log::dir::{LeftOut, PartitionDir, Reason, SegmentFile, Variant};
 use crate::log::index;
 use crate::log::log_dir::{Lock, LogDirFiles};
@@ -160,7 +160,8 @@ fn segment(path: &Path, place: &SegmentPlace, reading: &Reading) -> Result<Parti
 
 fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partition> {
     let dir = PartitionDir::open(path).with_context(|| path.display().to_string())?;
-    if dir.segments.is_empty() {
+    let has_leftovers = !dir.left_out.is_empty();
+    if dir.segments.is_empty() && !(has_leftovers && context.empty_folders() == EmptyFolders::KeptWithLeftovers) {
         let others = dir.left_out.len() + dir.others.len();
         let what = if others == 0 {
             "an empty folder".to_owned()
@@ -197,6 +198,12 @@ fn of_log_dir(
         found += 1;
         match PartitionDir::open(&place.path) {
             Ok(dir) if dir.segments.is_empty() && context.tells_of_files() => {
+                partitions.push(Partition { number: Some(place.partition), dir: Some(dir), segments: Vec::new() });
+                continue;
+            }
+            Ok(dir) if dir.segments.is_empty() && context.empty_folders() != EmptyFolders::LeftOut => {
+                dir.left_out.iter().for_each(|left_out| context.left_out(&left_out_line(left_out)));
+                context.note(&format!("{}: no segments that count", place.path.display()));
                 partitions.push(Partition { number: Some(place.partition), dir: Some(dir), segments: Vec::new() });
                 continue;
             }

@@ -3,6 +3,7 @@
 //! Must not know: where records come from, and how they are printed.
 
 use super::args::{GroupChoice, Selection};
+use crate::escape::{escape, is_wildcard, named};
 use crate::schema::{Key, RecordType};
 use globset::GlobBuilder;
 use regex::bytes::{Regex, RegexBuilder};
@@ -23,8 +24,8 @@ impl GroupPattern {
         whole(&format!("^(?:{text})$"))
     }
 
-    /// A name, or a glob if it holds any of `* ? [ ] { }`. A backslash takes the character behind it as it is, and
-    /// `\xNN` names a byte, as our output shows those that are not UTF-8.
+    /// A name, or a glob if it holds any of `* ? [ ] { }`. A backslash takes one of these as it is, and `\xNN` and `\u{..}`
+    /// name a byte and a character, as our output shows those that are odd (see [`crate::escape`]).
     pub fn name_or_glob(text: &OsString) -> Result<Self, String> {
         let bytes = text.as_encoded_bytes();
         let name = unescaped(bytes);
@@ -32,8 +33,7 @@ impl GroupPattern {
             Some(name) => Ok(GroupPattern::Exact(name)),
             None => {
                 let text = text.to_str().ok_or("a glob must be UTF-8")?;
-                let glob = GlobBuilder::new(text).backslash_escape(true).build().map_err(|e| e.to_string())?;
-                whole(glob.regex())
+                whole(&of_glob(text)?)
             }
         }
     }
@@ -55,26 +55,55 @@ fn whole(regex: &str) -> Result<GroupPattern, String> {
 
 /// The name that a pattern without wildcards stands for.
 fn unescaped(pattern: &[u8]) -> Option<Vec<u8>> {
-    let mut name = Vec::with_capacity(pattern.len());
     let mut rest = pattern;
     while let Some((&byte, behind)) = rest.split_first() {
-        rest = behind;
-        match (byte, behind) {
-            (b'*' | b'?' | b'[' | b']' | b'{' | b'}', _) => return None,
-            (b'\\', [b'x', high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                let digits = [*high, *low];
-                let digits = std::str::from_utf8(&digits).unwrap_or_default();
-                name.push(u8::from_str_radix(digits, 16).unwrap_or_default());
-                rest = after;
+        if is_wildcard(byte) {
+            return None;
+        }
+        rest = escape(rest).map_or(behind, |(_, after)| after);
+    }
+    Some(named(pattern))
+}
+
+/// A byte that is no text stands in a glob as one of so many characters that are nobody's.
+const STAND_INS: u32 = 0xF_0000;
+
+/// The regular expression of a glob in which `\xNN` and `\u{..}` stand for bytes and characters.
+fn of_glob(text: &str) -> Result<String, String> {
+    let mut glob = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let (bytes, after) = match escape(rest.as_bytes()) {
+            Some((bytes, after)) => (bytes, rest.get(rest.len() - after.len()..).unwrap_or_default()),
+            None => {
+                glob.push(c);
+                rest = rest.get(c.len_utf8()..).unwrap_or_default();
+                continue;
             }
-            (b'\\', [next @ (b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\'), after @ ..]) => {
-                name.push(*next);
-                rest = after;
-            }
-            _ => name.push(byte),
+        };
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => text.chars().for_each(|c| {
+                if c == '\\' || c.is_ascii() && is_wildcard(c as u8) {
+                    glob.push('\\');
+                }
+                glob.push(c);
+            }),
+            Err(_) => glob.extend(bytes.iter().filter_map(|byte| char::from_u32(STAND_INS + u32::from(*byte)))),
+        }
+        rest = after;
+    }
+    let glob = GlobBuilder::new(&glob).backslash_escape(true).build().map_err(|e| e.to_string())?;
+    let mut regex = glob.regex().to_owned();
+    for byte in 0x80..=0xff_u32 {
+        let stand_in = char::from_u32(STAND_INS + byte).map_or(String::new(), |c| {
+            let mut room = [0; 4];
+            c.encode_utf8(&mut room).bytes().map(|byte| format!("\\x{byte:02x}")).collect()
+        });
+        for stand_in in [stand_in.to_uppercase().replace("\\X", "\\x"), stand_in] {
+            regex = regex.replace(&stand_in, &format!("\\x{byte:02x}"));
         }
     }
-    Some(name)
+    Ok(regex)
 }
 
 /// A record type as the user gave it.
@@ -139,7 +168,7 @@ impl Selector {
     pub fn new(options: &Selection) -> Result<Self, String> {
         let names = options.group.iter().map(GroupPattern::name_or_glob);
         let groups = names.chain(options.group_regex.iter().cloned().map(Ok)).collect::<Result<_, _>>()?;
-        let bytes = |texts: &[OsString]| texts.iter().map(|text| text.as_encoded_bytes().to_vec()).collect();
+        let bytes = |texts: &[OsString]| texts.iter().map(|text| named(text.as_encoded_bytes())).collect();
         Ok(Selector {
             groups,
             topics: bytes(&options.topic),
@@ -223,7 +252,12 @@ mod tests {
         assert!(!matches(r"a\*b", "axb"));
         assert!(matches(r"back\slash", r"back\slash"));
         assert!(matches("grp-🚀", "grp-🚀"));
-        assert!(GroupPattern::name_or_glob(&r"bad\xff".into()).unwrap().matches(b"bad\xff"));
+        for pattern in [r"bad\xff", r"b*\xff", r"?ad\xff", r"bad[\x80-\xff]"] {
+            assert!(GroupPattern::name_or_glob(&pattern.into()).unwrap().matches(b"bad\xff"), "{pattern}");
+        }
+        assert!(!GroupPattern::name_or_glob(&r"b*\xff".into()).unwrap().matches(br"bad\xff"));
+        assert!(matches(r"a\x2a*", "a*bc") && !matches(r"a\x2a*", "abc"));
+        assert!(matches(r"caf\u{e9}*", "café au lait"));
     }
 
     #[test]

@@ -32,6 +32,19 @@ pub struct Context {
     next: Cell<u64>,
     /// Whether the verb's output tells of files that are left out.
     tells_of_files: bool,
+    /// What becomes of partition folders without segments.
+    empty_folders: EmptyFolders,
+}
+
+/// What becomes of partition folders without segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmptyFolders {
+    /// They are told, and left out.
+    LeftOut,
+    /// Those of a log dir are partitions that hold nothing.
+    Kept,
+    /// So are those that are given themselves, if there are other segment files in them.
+    KeptWithLeftovers,
 }
 
 impl Context {
@@ -58,6 +71,7 @@ impl Context {
             bar: ProgressBar::hidden(),
             next: Cell::new(0),
             tells_of_files: false,
+            empty_folders: EmptyFolders::LeftOut,
         }
     }
 
@@ -90,6 +104,16 @@ impl Context {
     /// For a verb whose output tells of files that are left out.
     pub fn tell_of_files(&mut self) {
         self.tells_of_files = true;
+    }
+
+    /// What becomes of partition folders without segments.
+    pub fn empty_folders(&self) -> EmptyFolders {
+        self.empty_folders
+    }
+
+    /// For a verb that makes something of folders without segments.
+    pub fn keep_empty_folders(&mut self, how: EmptyFolders) {
+        self.empty_folders = how;
     }
 
     /// Says what the user may want to know: with -v only.

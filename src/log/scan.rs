@@ -43,6 +43,12 @@ pub struct Hole {
 }
 
 impl Hole {
+    /// Whether it can be the beginning of a batch that was cut short: an offset that comes next stands there, if it got as
+    /// far as that. Anything else at the end of a log is junk.
+    pub fn is_begun(&self) -> bool {
+        self.base_offset.is_some() || self.length < 8
+    }
+
     /// The batch that the bytes are, with its length and magic put right; `segment` is all bytes of the file. None unless
     /// [`Hole::is_whole_batch`].
     pub fn mended(&self, segment: &[u8]) -> Option<Vec<u8>> {

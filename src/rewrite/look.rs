@@ -4,7 +4,7 @@
 
 use super::plan::Thin;
 use crate::fault::FaultKind;
-use crate::log::{Batch, Codec, Control, Inflater, Record};
+use crate::log::{Batch, Codec, Control, Header, Inflater, Record};
 use crate::schema::Key;
 
 /// What is wrong with an lz4 frame that only magic 0 may have.
@@ -79,16 +79,12 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
     let tells_times = !is_old && header.attributes & LOG_APPEND_TIME == 0;
     for item in records.by_ref() {
         match item {
-            Ok(record) if !is_old && !(header.base_offset..=header.last_offset).contains(&record.offset) => {
-                look.bad(place, FaultKind::BadRecord("its offset lies outside of its batch".into()));
-            }
-            Ok(record) if !is_old && record.offset <= previous => {
-                look.bad(place, FaultKind::OffsetOrder { previous });
-            }
-            Ok(record) if header.control && !is_harmless_marker(batch, &record) => {
-                look.bad(place, FaultKind::BadControlRecord);
-            }
             Ok(record) => {
+                if let Some(fault) = misfit(&header, previous, &record) {
+                    look.bad(place, fault);
+                    place += 1;
+                    continue;
+                }
                 look.records += 1;
                 previous = record.offset;
                 if tells_times {
@@ -143,11 +139,40 @@ pub(super) fn believable_count(batch: &Batch<'_>) -> i64 {
     }
 }
 
+/// The first thing that is wrong with the body of a batch, if anything is.
+pub fn fault_of(batch: &Batch<'_>, inflater: &mut Inflater) -> Option<FaultKind> {
+    let header = batch.header();
+    let mut previous = i64::MIN;
+    let mut records = batch.records(inflater);
+    for item in records.by_ref() {
+        match item {
+            Ok(record) => match misfit(&header, previous, &record) {
+                None => previous = record.offset,
+                fault => return fault,
+            },
+            Err(bad) => return Some(bad.fault.kind.clone()),
+        }
+    }
+    records.fault().map(|fault| fault.kind.clone())
+}
+
+/// Why a record cannot stand where it does, behind one of an offset in its batch.
+fn misfit(header: &Header, previous: i64, record: &Record<'_>) -> Option<FaultKind> {
+    // Of an old batch only the last offset is known.
+    if header.magic >= 2 && !(header.base_offset..=header.last_offset).contains(&record.offset) {
+        return Some(FaultKind::BadRecord("its offset lies outside of its batch".into()));
+    }
+    if record.offset <= previous {
+        return Some(FaultKind::OffsetOrder { previous });
+    }
+    (header.control && !is_harmless_marker(header, record)).then_some(FaultKind::BadControlRecord)
+}
+
 /// A broker that starts on anything but COMMIT or ABORT of a producer stops.
-fn is_harmless_marker(batch: &Batch<'_>, record: &Record<'_>) -> bool {
+fn is_harmless_marker(header: &Header, record: &Record<'_>) -> bool {
     match Control::parse(record) {
         Ok(Control::Commit(_) | Control::Abort(_)) => true,
-        Ok(_) => batch.header().producer_id < 0,
+        Ok(_) => header.producer_id < 0,
         Err(_) => false,
     }
 }

@@ -14,6 +14,7 @@ pub mod hanging;
 pub mod interrupt;
 mod lineage;
 pub mod look;
+mod misnamed;
 mod missing;
 pub mod order;
 pub mod out;

@@ -19,6 +19,8 @@ use std::io;
 
 /// The most offsets a segment spans: relative ones have 31 bits.
 const MOST_OFFSETS: i64 = i32::MAX as i64;
+/// No log comes that far: ten million records a second are as many in 200 years.
+const UNBELIEVABLE: i64 = 1 << 56;
 const CODE: &str = "offset-order";
 
 /// Brings what was seen into ascending order of offsets, and says of every stretch that is left out which offsets it can
@@ -123,10 +125,21 @@ impl Sorter<'_> {
     /// Whether a piece can stand in its segment at all.
     fn is_near(&self, piece: &Piece, floor: Before) -> bool {
         let from = self.base(piece).unwrap_or(floor.last.saturating_add(1));
-        // A broker splits a segment that spans more; but only what jumps is odd, not what goes on.
         piece.first.saturating_sub(from) <= MOST_OFFSETS
             || piece.first == floor.last.saturating_add(1)
             || self.top().is_some_and(|top| top.piece.source == piece.source && top.piece.last - from > MOST_OFFSETS)
+            || self.goes_on_behind(piece)
+    }
+
+    /// Whether what stands behind a jump bears it out: old cleaners merged segments that are far apart, which a broker
+    /// splits when it loads them. A base offset alone that is damaged is followed by one that goes back. The last of a log
+    /// is believed, as a broker does, unless no log can have come that far.
+    fn goes_on_behind(&self, piece: &Piece) -> bool {
+        piece.batches > 1
+            || match self.next_first() {
+                Some(next) => next > piece.last,
+                None => piece.last < UNBELIEVABLE,
+            }
     }
 
     fn top(&self) -> Option<&Part> {

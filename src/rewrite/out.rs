@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 const PARTIAL: &str = ".grouplog-partial-";
 /// Pieces of this many bytes go to a file.
 const ROOM: usize = 1 << 20;
+/// The option that names the folder.
+const OPTION: &str = "--out";
 /// Partitions that are written at the same time share as many.
 const SHARED: usize = 32 << 20;
 /// But each has as many at least.
@@ -34,7 +36,7 @@ impl OutDir {
     /// If something of that name exists, or the folder around it does not, or cannot be written to.
     pub fn create(path: &Path) -> io::Result<OutDir> {
         if path.symlink_metadata().is_ok() {
-            return Err(exists(path));
+            return Err(exists(path, OPTION));
         }
         let name = path.file_name().ok_or_else(|| {
             let why = "no name for a new folder; pass the path of one that does not exist";
@@ -55,7 +57,7 @@ impl OutDir {
             match std::fs::create_dir(&temporary) {
                 Ok(()) => return Ok(OutDir { temporary, path: path.to_owned(), published: false }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(explained(&temporary, error)),
+                Err(error) => return Err(explained(&temporary, error, OPTION)),
             }
         }
         Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{}: too many unfinished folders", path.display())))
@@ -85,7 +87,17 @@ impl OutDir {
     /// If it cannot be made.
     pub fn partition(&self, number: i32) -> io::Result<PartitionOut> {
         let path = self.temporary.join(format!("{OFFSETS_TOPIC}-{number}"));
-        std::fs::create_dir(&path).map_err(|error| explained(&path, error))?;
+        std::fs::create_dir(&path).map_err(|error| explained(&path, error, OPTION))?;
+        Ok(PartitionOut { path, room: ROOM })
+    }
+
+    /// Begins a folder in it for what is needed for a while: it must be removed before it all gets its name.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn scratch(&self, number: i32) -> io::Result<PartitionOut> {
+        let path = self.temporary.join(format!("sound-{number}"));
+        std::fs::create_dir(&path).map_err(|error| explained(&path, error, OPTION))?;
         Ok(PartitionOut { path, room: ROOM })
     }
 
@@ -112,7 +124,7 @@ impl OutDir {
     /// If it cannot be made.
     pub fn open(&self, name: &str) -> io::Result<FileOut> {
         let path = self.temporary.join(name);
-        let file = File::create_new(&path).map_err(|error| explained(&path, error))?;
+        let file = File::create_new(&path).map_err(|error| explained(&path, error, OPTION))?;
         Ok(FileOut { to: BufWriter::with_capacity(ROOM, file), path })
     }
 
@@ -122,7 +134,7 @@ impl OutDir {
     /// If something of that name has come to exist, or it cannot be renamed.
     pub fn publish(mut self) -> io::Result<()> {
         sync_folder(&self.temporary)?;
-        rename(&self.temporary, &self.path)?;
+        rename(&self.temporary, &self.path, OPTION)?;
         self.published = true;
         sync_folder(around(&self.path))
     }
@@ -150,7 +162,7 @@ impl PartitionOut {
     /// # Errors
     /// If it cannot be removed.
     pub fn remove(path: &Path) -> io::Result<()> {
-        std::fs::remove_dir_all(path).map_err(|error| explained(path, error))
+        std::fs::remove_dir_all(path).map_err(|error| explained(path, error, OPTION))
     }
 
     /// Where it is for now.
@@ -172,7 +184,7 @@ impl PartitionOut {
     /// If it cannot be made.
     pub fn segment(&self, base_offset: i64) -> io::Result<SegmentOut> {
         let path = self.path.join(format!("{base_offset:020}.log"));
-        let file = File::create_new(&path).map_err(|error| explained(&path, error))?;
+        let file = File::create_new(&path).map_err(|error| explained(&path, error, OPTION))?;
         Ok(SegmentOut {
             to: BufWriter::with_capacity(self.room, file),
             path,
@@ -205,18 +217,18 @@ impl FileOut {
     /// If that fails.
     pub fn finish(self) -> io::Result<()> {
         let FileOut { to, path } = self;
-        let file = to.into_inner().map_err(|error| explained(&path, error.into_error()))?;
-        file.sync_all().map_err(|error| explained(&path, error))
+        let file = to.into_inner().map_err(|error| explained(&path, error.into_error(), OPTION))?;
+        file.sync_all().map_err(|error| explained(&path, error, OPTION))
     }
 }
 
 impl Write for FileOut {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.to.write(bytes).map_err(|error| explained(&self.path, error))
+        self.to.write(bytes).map_err(|error| explained(&self.path, error, OPTION))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.to.flush().map_err(|error| explained(&self.path, error))
+        self.to.flush().map_err(|error| explained(&self.path, error, OPTION))
     }
 }
 
@@ -281,7 +293,7 @@ impl SegmentOut {
     /// # Errors
     /// If it cannot be written.
     pub fn append(&mut self, batch: &[u8]) -> io::Result<()> {
-        self.to.write_all(batch).map_err(|error| explained(&self.path, error))?;
+        self.to.write_all(batch).map_err(|error| explained(&self.path, error, OPTION))?;
         self.len += batch.len() as u64;
         self.heads.add(batch);
         Ok(())
@@ -293,8 +305,8 @@ impl SegmentOut {
     /// If that fails.
     pub fn finish(self) -> io::Result<Written> {
         let SegmentOut { to, path, len, heads, .. } = self;
-        let file = to.into_inner().map_err(|error| explained(&path, error.into_error()))?;
-        file.sync_all().map_err(|error| explained(&path, error))?;
+        let file = to.into_inner().map_err(|error| explained(&path, error.into_error(), OPTION))?;
+        file.sync_all().map_err(|error| explained(&path, error, OPTION))?;
         Ok(Written { path, len, heads })
     }
 }
@@ -312,47 +324,47 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
         file.write_all(bytes)?;
         file.sync_all()
     };
-    write().map_err(|error| explained(path, error))
+    write().map_err(|error| explained(path, error, OPTION))
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path).and_then(|folder| folder.sync_all()).map_err(|error| explained(path, error))
+    File::open(path).and_then(|folder| folder.sync_all()).map_err(|error| explained(path, error, OPTION))
 }
 
 /// Never over anything, not even an empty folder, which a plain rename would replace.
-pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn rename(from: &Path, to: &Path, option: &str) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(()),
-            Err(rustix::io::Errno::EXIST) => return Err(exists(to)),
+            Err(rustix::io::Errno::EXIST) => return Err(exists(to, option)),
             // A file system that cannot do it; then as below.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {}
-            Err(error) => return Err(explained(to, error.into())),
+            Err(error) => return Err(explained(to, error.into(), option)),
         }
     }
     if to.symlink_metadata().is_ok() {
-        return Err(exists(to));
+        return Err(exists(to, option));
     }
-    std::fs::rename(from, to).map_err(|error| explained(to, error))
+    std::fs::rename(from, to).map_err(|error| explained(to, error, option))
 }
 
-pub(super) fn exists(path: &Path) -> io::Error {
-    let why = "exists; nothing is written over, so pass --out with a name that is not taken";
+pub(super) fn exists(path: &Path, option: &str) -> io::Error {
+    let why = format!("exists; nothing is written over, so pass {option} with a name that is not taken");
     io::Error::new(io::ErrorKind::AlreadyExists, format!("{}: {why}", path.display()))
 }
 
-/// An error with its path, and what to do about it.
-pub(super) fn explained(path: &Path, error: io::Error) -> io::Error {
+/// An error with its path, and what to do about it: which option says where to write.
+pub(super) fn explained(path: &Path, error: io::Error, option: &str) -> io::Error {
     use io::ErrorKind::{FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let advice = match error.kind() {
-        StorageFull => "; free some space, or pass --out on another disk",
-        QuotaExceeded => "; the user's quota is used up: pass --out elsewhere",
-        FileTooLarge => "; the limit on file sizes (ulimit -f) or the file system's is too low",
-        PermissionDenied => "; pass --out in a folder that you may write to",
-        ReadOnlyFilesystem => "; pass --out on a disk that can be written to",
-        _ => "",
+        StorageFull => format!("; free some space, or pass {option} on another disk"),
+        QuotaExceeded => format!("; the user's quota is used up: pass {option} elsewhere"),
+        FileTooLarge => "; the limit on file sizes (ulimit -f) or the file system's is too low".to_owned(),
+        PermissionDenied => format!("; pass {option} in a folder that you may write to"),
+        ReadOnlyFilesystem => format!("; pass {option} on a disk that can be written to"),
+        _ => String::new(),
     };
     io::Error::new(error.kind(), format!("{}: cannot be written: {error}{advice}; nothing was kept", path.display()))
 }

@@ -36,6 +36,32 @@ pub struct Incident {
     pub stands: Option<i64>,
 }
 
+/// How bad it is for every verb that writes a new log, by the severities of `verify`. What a record says is no matter here:
+/// what no broker would load is told apart, and is copied unless it is asked to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gravity {
+    /// What a stop leaves at the end of a sound log; a broker cuts it off.
+    Normal,
+    /// Of what `verify` warns nothing is lost: it is put right, or carried over.
+    Warning,
+    /// What `verify` calls an error: without leave the log is not taken.
+    Damage,
+}
+
+/// What `verify` only warns of.
+const WARNINGS: [&str; 2] = ["timestamp-mismatch", "leader-epoch-order"];
+
+impl Incident {
+    /// How bad it is.
+    pub fn gravity(&self) -> Gravity {
+        match self.outcome {
+            Outcome::Normal => Gravity::Normal,
+            Outcome::Mended(_) if WARNINGS.contains(&self.code) => Gravity::Warning,
+            _ => Gravity::Damage,
+        }
+    }
+}
+
 /// A producer, as a batch names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Producer {
@@ -82,6 +108,8 @@ pub enum Outcome {
     Filled(Vec<SourceId>),
     /// Left out, because a broker would not load it.
     Unloadable,
+    /// Taken over into a segment of the right name: its own segment's was wrong.
+    Renamed,
 }
 
 impl Outcome {
@@ -99,6 +127,7 @@ impl Outcome {
             Outcome::PartlyOverruled => "partly-overruled",
             Outcome::Filled(_) => "filled",
             Outcome::Unloadable => "dropped-unloadable",
+            Outcome::Renamed => "renamed",
         }
     }
 
@@ -143,4 +172,17 @@ pub struct Content {
     pub key: Option<Vec<u8>>,
     /// None for null.
     pub value: Option<Vec<u8>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::{Code, Severity};
+
+    #[test]
+    fn warnings_are_those_of_verify() {
+        for code in WARNINGS {
+            assert_eq!(Code::of_name(code).map(Code::severity), Some(Severity::Warning), "{code}");
+        }
+    }
 }

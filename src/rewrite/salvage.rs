@@ -7,6 +7,7 @@ use super::guard::guard;
 use super::hanging::{Hanging, LostMarker};
 use super::interrupt::Interrupt;
 use super::look::believable_count;
+use super::misnamed;
 use super::order::order;
 use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames};
 use super::report::{Incident, Outcome};
@@ -195,17 +196,23 @@ fn read_log(
 ) -> io::Result<Log> {
     let mut surveyor = Surveyor::new(manner.wishes, manner.max_inflated, interrupt);
     let mut before = 0;
+    let mut ids = Vec::new();
     for (i, file) in files.iter().enumerate() {
         let name = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = file.path.clone();
         let id = sources.add(Source { path, name, base_offset: file.base_offset, len: file.len, role });
         let last = if i + 1 == files.len() { Last::Yes } else { Last::No };
+        ids.push(id);
         let segment = sources.open(id)?;
         surveyor.segment(id, segment, last, &mut |position| progress(before + position))?;
         before += file.len;
     }
     let survey = order(surveyor.finish(), sources, manner.wishes.mend, manner.max_inflated, interrupt)?;
-    Ok(Log::of(survey))
+    let mut log = Log::of(survey);
+    if role == Role::Own {
+        misnamed::tell(&mut log, sources, &ids, manner.max_inflated)?;
+    }
+    Ok(log)
 }
 
 impl Salvage {

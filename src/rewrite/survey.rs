@@ -161,7 +161,7 @@ impl<'s> Surveyor<'s> {
         }
         let normal = match hole.fault {
             FaultKind::ZeroTail => true,
-            FaultKind::TornBatch { .. } => last == Last::Yes,
+            FaultKind::TornBatch { .. } => last == Last::Yes && hole.is_begun(),
             _ => false,
         };
         self.survey.gap(Incident {

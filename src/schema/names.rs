@@ -1,8 +1,8 @@
 //! Where names stand: every text in keys and values that names a group, a topic, a member, a client or a host, shown to
 //! whoever wants to put another in its place.
 //!
-//! Not shown, because they name nothing of a user's: protocol types and assignors, ids of subtopologies, names of
-//! settings. Must not know: what becomes of a name.
+//! Not shown, because they name nothing of a user's: ids of subtopologies, names of settings. Must not know: what becomes
+//! of a name.
 
 use super::classic::GroupMetadataValue;
 use super::consumer::{ClassicProtocol, TopicMetadata};
@@ -39,6 +39,8 @@ pub enum Kind {
     Tag,
     /// A connector's name.
     Connector,
+    /// A protocol type, or an assignor.
+    Protocol,
     /// Bytes that nobody can read.
     Unreadable,
 }
@@ -149,6 +151,7 @@ pub fn in_value<'a>(value: &mut Value<'a>, names: &mut impl Names<'a>) {
             names.text(Kind::Host, &mut it.client_host.0);
             all(names, Kind::Topic, &mut it.subscribed_topic_names);
             opt(names, Kind::Regex, &mut it.subscribed_topic_regex);
+            opt(names, Kind::Protocol, &mut it.server_assignor);
             if let Some(classic) = &mut it.classic_member_metadata {
                 classic.supported_protocols.iter_mut().for_each(|protocol| supported(protocol, names));
                 names.tags(&mut classic.unknown_tags);
@@ -271,6 +274,8 @@ fn in_later_value<'a>(value: &mut Value<'a>, names: &mut impl Names<'a>) {
 fn classic<'a>(group: &mut GroupMetadataValue<'a>, names: &mut impl Names<'a>) {
     let protocol_type = group.protocol_type.0;
     let protocol = group.protocol.map(|protocol| protocol.0);
+    names.text(Kind::Protocol, &mut group.protocol_type.0);
+    opt(names, Kind::Protocol, &mut group.protocol);
     opt(names, Kind::Member, &mut group.leader);
     for member in &mut group.members {
         names.text(Kind::Member, &mut member.member_id.0);
@@ -286,6 +291,7 @@ fn classic<'a>(group: &mut GroupMetadataValue<'a>, names: &mut impl Names<'a>) {
 
 fn supported<'a>(protocol: &mut ClassicProtocol<'a>, names: &mut impl Names<'a>) {
     let payload = Payload::Subscription { protocol_type: b"consumer", protocol: Some(protocol.name.0) };
+    names.text(Kind::Protocol, &mut protocol.name.0);
     names.payload(payload, &mut protocol.metadata.0);
     names.tags(&mut protocol.unknown_tags);
 }
@@ -297,7 +303,9 @@ fn preview_member<'a>(it: &mut ConsumerGroupMemberMetadataValue37<'a>, names: &m
     names.text(Kind::Host, &mut it.client_host.0);
     all(names, Kind::Topic, &mut it.subscribed_topic_names);
     opt(names, Kind::Regex, &mut it.subscribed_topic_regex);
+    opt(names, Kind::Protocol, &mut it.server_assignor);
     for assignor in &mut it.assignors {
+        names.text(Kind::Protocol, &mut assignor.name.0);
         names.text(Kind::Unreadable, &mut assignor.metadata.0);
         names.tags(&mut assignor.unknown_tags);
     }

@@ -249,7 +249,9 @@ impl<'d> SideFacts<'d> {
     pub fn finish(mut self, log_dir: Option<&LogDirFiles>) -> Vec<Finding> {
         self.end_segment();
         let start = self.dir.segments.first().map_or(0, |segment| segment.base_offset);
-        let seen_end = self.last_offset.saturating_add(1).max(start);
+        // Also an empty segment says by its name where the log ends.
+        let last_base = self.dir.segments.last().map_or(0, |segment| segment.base_offset);
+        let seen_end = self.last_offset.saturating_add(1).max(last_base);
         let grew = self.segments > 0 && self.segment.grew();
         let end = if grew { i64::MAX } else { seen_end };
         self.producers.finish(end, &mut self.findings);

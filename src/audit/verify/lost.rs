@@ -4,6 +4,7 @@
 //! Must not know: how damage is found.
 
 use crate::audit::{Code, Fact, Finding};
+use crate::escape::visible;
 use crate::log::mend::{Change, candidates};
 use crate::log::{BadRecord, Batch, Inflater};
 use crate::model::load::{Loading, Until, load};
@@ -126,7 +127,7 @@ fn words(lost: &LostKey) -> String {
 /// What a key names, within its group.
 fn subject(key: &[u8]) -> String {
     let Ok(key) = Key::decode(key) else { return "a key that cannot be read".to_owned() };
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let text = visible;
     match &key.fields {
         KeyFields::Offset(it) => format!("{}-{}", text(it.topic.0), it.partition),
         KeyFields::Member(it) => format!("{} of member {}", key.record_type.name(), text(it.member_id.0)),

@@ -79,7 +79,7 @@ pub struct Stretch {
 #[derive(Debug, Clone, Args)]
 pub struct Clock {
     /// What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds
-    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse, allow_hyphen_values = true)]
     pub now: Option<Moment>,
 }
 

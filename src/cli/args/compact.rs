@@ -23,7 +23,9 @@ Tombstones: a first cleaning only writes down when they may go (a day later, unl
 cleaning after that moment takes them out. End markers go in three steps: with the records of their transaction gone, the
 next cleaning writes the moment down, and one after it takes them out.
 
-Exit status 3 with --skip-damage if anything was damaged; without it, damage ends the work with status 1.
+Damage is what 'grouplog verify' calls an error, here as for rewrite and salvage; what it only warns of is carried over.
+Without --skip-damage it ends the work with status 1; with it the exit status is 3, and what is left out is listed with its
+lost keys. That needs room for a copy meanwhile: in DIR, or in the folder for temporary files with --dry-run.
 
 Examples:
   grouplog compact --dry-run /var/lib/kafka
@@ -72,7 +74,7 @@ fn retention(text: &str) -> Result<i64, String> {
 }
 
 /// A segment's positions have 31 bits.
-fn segment_bytes(text: &str) -> Result<u64, String> {
+pub(super) fn segment_bytes(text: &str) -> Result<u64, String> {
     match crate::cli::span::parse_bytes(text)? {
         0 => Err("a segment must be able to grow".to_owned()),
         bytes if bytes > i32::MAX as usize => Err("no segment is larger than 2147483647 bytes".to_owned()),

@@ -5,8 +5,8 @@
 use super::ReportFormat;
 use super::common::{Clock, Input};
 use crate::cli::select::TypeSelector;
-use crate::cli::span::parse_bytes;
 use crate::cli::time::millis_of_span;
+use crate::escape::named;
 use crate::log::Codec;
 use crate::model::preflight::Coordinator;
 use crate::rewrite::edit::set_offset::Wish;
@@ -27,9 +27,12 @@ Options combine, in this order whatever the order on the command line: drops, by
 input; renames; offsets that are set, by the new names; what --target needs; --redact; framing
 (--upgrade, --codec, --renumber, --partitions).
 
-A damaged log is refused: 'grouplog salvage' makes a sound copy first.
+A damaged log is refused: 'grouplog salvage' makes a sound copy first. Damage is what 'grouplog
+verify' calls an error; what it only warns of is put right, and told.
 
-Exit status 3 if --skip-damage left something out; 0 otherwise.
+Exit status 3 if something was left out or put right, if an option names nothing in the log, if a set
+offset would expire at once, or if a group stood where it does not hash to (--partitions): each is
+told. 0 otherwise.
 
 Examples:
   A group's offset set back, before the broker starts again:
@@ -63,7 +66,7 @@ pub struct RewriteArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub framing: Framing,
-    /// Replace the names of groups, topics, members, clients and hosts, and commits' metadata, consistently and with
+    /// Replace the names of groups, topics, members, clients, hosts and own assignors, and commits' metadata, consistently and with
     /// their lengths kept, so that the log can be shown to others (but not what --log lists: it has the old names too)
     #[arg(long, help_heading = "Share")]
     pub redact: bool,
@@ -114,14 +117,15 @@ pub struct Dropping {
 /// Names and offsets.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Naming {
-    /// Rename a group (repeatable); \xNN stands for a byte, also of an equals sign in a name (\x3d)
+    /// Rename a group, by name (repeatable); \xNN stands for a byte, also of an equals sign in a name (\x3d)
     #[arg(long, value_name = "OLD=NEW", value_parser = pair, help_heading = "Edit", allow_hyphen_values = true)]
     pub rename_group: Vec<Pair>,
     /// Rename a topic in commits, subscriptions and assignments (repeatable)
     #[arg(long, value_name = "OLD=NEW", value_parser = pair, help_heading = "Edit")]
     pub rename_topic: Vec<Pair>,
-    /// Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none
-    #[arg(long, value_name = "GROUP/TOPIC/PARTITION=N", value_parser = Wish::parse, help_heading = "Edit",
+    /// Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none; \xNN
+    /// stands for a byte, also of a slash in a topic (\x2f)
+    #[arg(long, value_name = "GROUP/TOPIC/PARTITION=N", value_parser = wish, help_heading = "Edit",
           allow_hyphen_values = true)]
     pub set_offset: Vec<Wish>,
     /// Set the offsets that a file lists: lines group,topic,partition,offset (as kafka-consumer-groups exports them), or
@@ -154,8 +158,8 @@ pub struct Framing {
     #[arg(long, value_name = "ID", value_parser = topic_id, help_heading = "Frame", allow_hyphen_values = true)]
     pub topic_id: Option<TopicId>,
     /// Begin a new segment before one grows beyond so many bytes (suffixes K, M, G); else segments begin where they did
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Frame")]
-    pub segment_bytes: Option<usize>,
+    #[arg(long, value_name = "BYTES", value_parser = super::compact::segment_bytes, help_heading = "Frame")]
+    pub segment_bytes: Option<u64>,
 }
 
 /// A codec that can be written.
@@ -198,33 +202,26 @@ fn data_type(text: &str) -> Result<i16, String> {
 fn pair(text: &str) -> Result<Pair, String> {
     let bad = || format!("'{text}' is not OLD=NEW, with one equals sign (write one that is in a name as \\x3d)");
     let (old, new) = text.split_once('=').filter(|(_, new)| !new.contains('=')).ok_or_else(bad)?;
-    let (old, new) = (name(old), name(new));
+    let (old, new) = (named(old.as_bytes()), named(new.as_bytes()));
     if new.len() > i16::MAX as usize {
         return Err("a name has 32767 bytes at most".to_owned());
     }
     if old == new { Err(format!("'{text}' renames nothing")) } else { Ok((old, new)) }
 }
 
-/// `\xNN` is a byte, anything else itself.
-fn name(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, behind)) = rest.split_first() {
-        let hex = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
-        match behind {
-            [b'x', high, low, after @ ..] if byte == b'\\' => {
-                if let (Some(high), Some(low)) = (hex(*high), hex(*low)) {
-                    out.push(high << 4 | low);
-                    rest = after;
-                    continue;
-                }
-                out.push(byte);
-            }
-            _ => out.push(byte),
-        }
-        rest = behind;
-    }
-    out
+/// Reads `GROUP/TOPIC/PARTITION=N`. A group may hold slashes and equals signs, a topic cannot.
+fn wish(text: &str) -> Result<Wish, String> {
+    let bad = || format!("'{text}' is not GROUP/TOPIC/PARTITION=OFFSET, as in my-group/orders/0=42");
+    let (key, offset) = text.rsplit_once('=').ok_or_else(bad)?;
+    let (rest, partition) = key.rsplit_once('/').ok_or_else(bad)?;
+    let (group, topic) = rest.rsplit_once('/').ok_or_else(bad)?;
+    let wish = Wish {
+        group: named(group.as_bytes()),
+        topic: named(topic.as_bytes()),
+        partition: partition.parse().map_err(|_| bad())?,
+        offset: offset.parse().map_err(|_| bad())?,
+    };
+    wish.checked()
 }
 
 fn topic_id(text: &str) -> Result<TopicId, String> {

@@ -1,31 +1,37 @@
 //! `compact`: what the broker's own cleaner would leave, in a new folder.
 
 use super::Outcome;
-use super::new_log::{Report, check_numbers, create, files, interrupt, publish, read_other, refuse_inside};
+use super::new_log::{
+    OTHER_COPIES, OnDamage, Report, Seeking, check_numbers, create, files, find_sound, interrupt, print, publish,
+    read_other, refuse_inside,
+};
 use crate::cli::Usage;
 use crate::cli::args::CompactArgs;
 use crate::cli::input::{self, Partition};
 use crate::cli::render::compact::{Told, objects};
 use crate::cli::render::compact_text;
-use crate::cli::talk::Context;
+use crate::cli::render::damage::Found;
+use crate::cli::talk::{Context, EmptyFolders};
 use crate::cli::time;
 use crate::log::dir::OtherKind;
 use crate::log::log_dir::{Lock, LogDirFiles};
 use crate::log::{DEFAULT_MAX_INFLATED, Segment};
 use crate::model::load::log_start;
+use crate::rewrite::apply;
 use crate::rewrite::compact::carry_out::{Nowhere, SideFiles, carry_out};
-use crate::rewrite::compact::clean::clean;
+use crate::rewrite::compact::clean::{Cleaned, clean};
 use crate::rewrite::compact::survey::{Survey, survey};
 use crate::rewrite::compact::{Aim, BeyondOpen, Extent};
 use crate::rewrite::interrupt::Interrupt;
-use crate::rewrite::out::OutDir;
-use crate::words::counted;
+use crate::rewrite::out::{OutDir, PartitionOut};
 use anyhow::{Context as _, Result, bail};
+use std::path::PathBuf;
 
 /// Runs it.
 pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
+    context.keep_empty_folders(EmptyFolders::Kept);
     let partitions = input::open(&args.input, context)?;
-    check_numbers(&partitions)?;
+    check_numbers(&partitions, OTHER_COPIES)?;
     if args.include_active {
         partitions.iter().try_for_each(refuse_running)?;
     }
@@ -51,11 +57,12 @@ pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
     let Work { interrupt, context, .. } = work;
     let stdout = report.finish()?;
     interrupt.check()?;
+    let stands = out.as_ref().map(|out| out.path().to_owned());
     if let Some(out) = out {
         publish(out, context)?;
     }
     context.end();
-    context.out.all(&stdout)?;
+    print(&stdout, stands.as_deref(), context)?;
     Ok(outcome)
 }
 
@@ -73,6 +80,13 @@ fn refuse_running(partition: &Partition) -> Result<()> {
     }
 }
 
+/// What both passes came to.
+struct Compacted {
+    survey: Survey,
+    cleaned: Cleaned,
+    new_segments: u64,
+}
+
 struct Work<'w> {
     args: &'w CompactArgs,
     now: i64,
@@ -83,47 +97,94 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    /// Compacts a partition; whether it is damaged.
+    /// Compacts a partition; whether there is anything to tell of its state.
     fn partition(&mut self, partition: &Partition, out: Option<&OutDir>, report: &mut Report) -> Result<bool> {
         let number = partition.number.unwrap_or_default();
         let segments = open_all(partition)?;
         let aim = self.aim(partition);
         let (before, context) = (self.before, &*self.context);
-        let survey = survey(&segments, &aim, &self.interrupt, &mut |bytes| context.at(before + bytes))?;
-        if !self.args.skip_damage {
-            refuse_damaged(&segments, &survey)?;
-        }
-        let before = before + partition.bytes();
-        let progress = &mut |bytes| context.at(before + bytes);
-        let (cleaned, written, new_segments) = match out {
-            Some(out) => {
-                let to = out.partition(number)?;
-                let side_files = self.side_files(partition, number)?;
-                let (cleaned, done) = carry_out(&segments, &survey, &aim, &side_files, to, &self.interrupt, progress)?;
-                let segments = done.segments.len() as u64;
-                (cleaned, true, segments)
-            }
-            None => {
-                let mut nowhere = Nowhere::default();
-                let cleaned = clean(&segments, &survey, &aim, &self.interrupt, &mut nowhere, progress)?;
-                (cleaned, false, nowhere.segments)
-            }
+        let at = |bytes| context.at(before + bytes);
+        let survey = survey(&segments, &aim, &self.interrupt, &mut { at })?;
+        let torn = survey.torn.is_some();
+        let (compacted, found) = match survey.damage_in_all {
+            0 => (self.compact(partition, (&segments, survey, &aim), out)?, Found::default()),
+            _ => self.compact_what_is_sound(partition, &aim, out)?,
         };
-        self.before = before + partition.bytes();
-        let path = partition.path();
+        self.before += 2 * partition.bytes();
+        let Compacted { survey, cleaned, new_segments } = &compacted;
         let told = Told {
             partition: number,
-            path,
-            segments: &segments,
+            path: partition.path(),
+            old_segments: segments.len() as u64,
             aim: &aim,
-            survey: &survey,
-            cleaned: &cleaned,
-            written,
-            new_segments,
+            survey,
+            cleaned,
+            found: &found,
+            torn,
+            written: out.is_some(),
+            new_segments: *new_segments,
         };
         report.text(|to| compact_text::write(&told, to))?;
-        objects(&told).iter().try_for_each(|object| report.object(object))?;
-        Ok(survey.damage_in_all > 0)
+        objects(&told, &mut |object| report.object(&object))?;
+        Ok(found.is_any())
+    }
+
+    /// The second pass, over what the first one found.
+    fn compact(
+        &self,
+        partition: &Partition,
+        (segments, survey, aim): (&[Segment], Survey, &Aim),
+        out: Option<&OutDir>,
+    ) -> Result<Compacted> {
+        let before = self.before + partition.bytes();
+        let progress = &mut |bytes| self.context.at(before + bytes);
+        let Some(out) = out else {
+            let mut nowhere = Nowhere::default();
+            let cleaned = clean(segments, &survey, aim, &self.interrupt, &mut nowhere, progress)?;
+            return Ok(Compacted { survey, cleaned, new_segments: nowhere.segments });
+        };
+        let number = partition.number.unwrap_or_default();
+        let to = out.partition(number)?;
+        let side_files = self.side_files(partition, number)?;
+        let (cleaned, done) = carry_out(segments, &survey, aim, &side_files, to, &self.interrupt, progress)?;
+        Ok(Compacted { survey, cleaned, new_segments: done.segments.len() as u64 })
+    }
+
+    /// Of a damaged log, what is sound is written to a folder that goes again, and that is compacted: so that the same is
+    /// left out as by `rewrite` and `salvage`, whatever the damage is.
+    fn compact_what_is_sound(
+        &self,
+        partition: &Partition,
+        aim: &Aim,
+        out: Option<&OutDir>,
+    ) -> Result<(Compacted, Found)> {
+        let seeking = Seeking {
+            log_start: aim.log_start,
+            max_inflated: aim.max_inflated,
+            on_damage: if self.args.skip_damage { OnDamage::Skip } else { OnDamage::Refuse },
+            interrupt: &self.interrupt,
+        };
+        let (mut salvage, found) = find_sound(partition, &seeking, &mut |_| {})?;
+        let elsewhere = match out {
+            Some(_) => None,
+            None => Some(OutDir::create(&std::env::temp_dir().join("grouplog-compact-dry-run"))?),
+        };
+        let scratch = out.or(elsewhere.as_ref()).context("no folder for what is sound")?;
+        let number = partition.number.unwrap_or_default();
+        let folder = scratch.scratch(number)?;
+        let path = folder.path().to_owned();
+        let plan = salvage.plan(None, None);
+        let done = apply::write(&plan, &mut salvage.sources, folder, aim.max_inflated, &self.interrupt, &mut |_| {})?;
+        let open = |path: &PathBuf| Segment::open(path).with_context(|| path.display().to_string());
+        let segments = done.segments.iter().map(|it| open(&it.path)).collect::<Result<Vec<_>>>()?;
+        let survey = survey(&segments, aim, &self.interrupt, &mut |_| {})?;
+        if let Some(damage) = survey.damage.first() {
+            bail!("{}: {}, although what is damaged was left out", partition.path().display(), damage.fault);
+        }
+        let compacted = self.compact(partition, (&segments, survey, aim), out)?;
+        drop(segments);
+        PartitionOut::remove(&path)?;
+        Ok((compacted, found))
     }
 
     fn aim(&self, partition: &Partition) -> Aim {
@@ -158,19 +219,4 @@ fn open_all(partition: &Partition) -> Result<Vec<Segment>> {
         Segment::open(&file.path).with_context(|| file.path.display().to_string())
     };
     files(partition).iter().map(open).collect()
-}
-
-fn refuse_damaged(segments: &[Segment], survey: &Survey) -> Result<()> {
-    let Some(first) = survey.damage.first() else { return Ok(()) };
-    let path = segments.get(first.place.0 as usize).map_or(String::new(), |it| it.path().display().to_string());
-    let more = match survey.damage_in_all - 1 {
-        0 => String::new(),
-        more => format!(", and {} more", counted(more, "such place")),
-    };
-    bail!(
-        "{path}: at byte {}: {}{more}; a damaged log is not compacted: 'grouplog salvage' makes a sound one and says what \
-         is lost, or pass --skip-damage to leave the damaged stretches out",
-        first.place.1,
-        first.fault
-    )
 }

@@ -8,6 +8,7 @@ use crate::cli::render::{document, group_json};
 use crate::cli::select::GroupFilter;
 use crate::cli::state::{Loaded, States, load_paths};
 use crate::cli::talk::Context;
+use crate::escape::named;
 use crate::model::partitioner::partition_of;
 use crate::model::view::Group;
 use anyhow::{Result, bail};
@@ -52,7 +53,7 @@ pub fn groups_and_paths(named: &Named, choice: &GroupChoice) -> Result<(GroupCho
 /// Why a group may not be here: it hashes to another partition than those that were read.
 pub fn not_found(choice: &GroupChoice, read: &[i32]) -> String {
     let Some(group) = choice.group.first() else { return "no such group here".to_owned() };
-    let group = group.as_encoded_bytes();
+    let group = &named(group.as_encoded_bytes());
     let of_fifty = partition_of(group, crate::model::partitioner::DEFAULT_PARTITIONS);
     let hint = if read.contains(&of_fifty) || read.is_empty() {
         String::new()

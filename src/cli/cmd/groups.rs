@@ -6,6 +6,7 @@ use crate::cli::render::{document, group_json, group_table};
 use crate::cli::select::GroupFilter;
 use crate::cli::state::load_all;
 use crate::cli::talk::Context;
+use crate::escape::named;
 use crate::model::view::{Group, GroupState, GroupType};
 use anyhow::Result;
 
@@ -35,8 +36,11 @@ pub fn run(args: &GroupsArgs, context: &mut Context) -> Result<Outcome> {
 fn asked_for(args: &GroupsArgs, group: &Group, now: i64) -> bool {
     let kind = |choice: &KindChoice| group.kind == kind_of(*choice);
     let state = |choice: &StateChoice| group.state == state_of(*choice);
-    let topic = |name: &std::ffi::OsString| has_topic(group, name.as_encoded_bytes());
-    let member = |id: &std::ffi::OsString| group.members.iter().any(|member| member.id == id.as_encoded_bytes());
+    let topic = |name: &std::ffi::OsString| has_topic(group, &named(name.as_encoded_bytes()));
+    let member = |id: &std::ffi::OsString| {
+        let id = named(id.as_encoded_bytes());
+        group.members.iter().any(|member| member.id == id)
+    };
     let silent = |span: i64| group.last_commit().is_none_or(|last| last <= now.saturating_sub(span));
     (args.kind.is_empty() || args.kind.iter().any(kind))
         && (args.state.is_empty() || args.state.iter().any(state))

@@ -10,6 +10,7 @@ use crate::cli::select::GroupFilter;
 use crate::cli::state::{in_parallel, log_dirs, start_of, topics_of_file};
 use crate::cli::talk::Context;
 use crate::cli::time::Moment;
+use crate::escape::named;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::Segment;
 use crate::model::history::event::{Event, Story, What};
@@ -118,8 +119,9 @@ fn stretch(args: &HistoryArgs) -> Stretch {
 
 /// Leaves out what --topic and --member do not ask for.
 fn select(story: &mut Story, args: &HistoryArgs) {
-    let any =
-        |names: &[OsString], name: &[u8]| names.is_empty() || names.iter().any(|it| it.as_encoded_bytes() == name);
+    let any = |names: &[OsString], name: &[u8]| {
+        names.is_empty() || names.iter().any(|it| named(it.as_encoded_bytes()) == name)
+    };
     let topic = |name: &[u8]| any(&args.topic, name);
     story.events.retain_mut(|Event { what, .. }| match what {
         What::Turn(turn) => args.member.is_empty() || turn.members.iter().any(|step| any(&args.member, step.id())),

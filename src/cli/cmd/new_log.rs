@@ -5,11 +5,15 @@
 use crate::cli::Usage;
 use crate::cli::args::ReportFormat;
 use crate::cli::input::{self, Partition};
+use crate::cli::render::damage::Found;
 use crate::cli::talk::Context;
 use crate::log::dir::{OtherKind, PartitionDir, PartitionName};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::{FileOut, OutDir};
-use crate::rewrite::salvage::FileIn;
+use crate::rewrite::report::Gravity;
+use crate::rewrite::salvage::{FileIn, Manner, Salvage, Wreck, survey};
+use crate::rewrite::survey::Wishes;
+use crate::rewrite::union::Take;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -37,17 +41,32 @@ pub(super) fn publish(out: OutDir, context: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// Signals that ask to end set a flag, which is looked at between batches.
+/// Prints the report. `stands` is the folder that has its name already: what is in it is whole, whatever comes now.
+pub(super) fn print(stdout: &[u8], stands: Option<&Path>, context: &mut Context) -> Result<()> {
+    let printed = context.out.all(stdout);
+    let Some(path) = stands.filter(|_| printed.is_err()) else { return Ok(printed?) };
+    printed.with_context(|| {
+        format!("{}: complete and in its place, report and all; only stdout could not be written", path.display())
+    })
+}
+
+/// Signals that ask to end set a flag, which is looked at between batches. The one that a limit on file sizes sends would
+/// end the process on the spot: caught, it leaves the error of the write, as on a full disk.
 pub(super) fn interrupt() -> Result<Interrupt> {
     let flag = Arc::new(AtomicBool::new(false));
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGXCPU] {
         signal_hook::flag::register(signal, flag.clone()).context("a signal cannot be caught")?;
     }
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).context("a signal cannot be caught")?;
     Ok(Interrupt::new(flag))
 }
 
-pub(super) fn check_numbers(partitions: &[Partition]) -> Result<()> {
+/// Where copies are not joined.
+pub(super) const OTHER_COPIES: &str = " ('grouplog salvage --also' joins copies)";
+
+/// Each partition may be given once; `otherwise` says what to do with other copies.
+pub(super) fn check_numbers(partitions: &[Partition], otherwise: &str) -> Result<()> {
     let mut seen = BTreeSet::new();
     for partition in partitions {
         let path = partition.path().display();
@@ -55,10 +74,7 @@ pub(super) fn check_numbers(partitions: &[Partition]) -> Result<()> {
             return Err(Usage(format!("{path}: no partition in the folder's name; add --partition N")).into());
         };
         if !seen.insert(number) {
-            return Err(Usage(format!(
-                "{path}: partition {number} was given before; pass one copy, and the others with --also"
-            ))
-            .into());
+            return Err(Usage(format!("{path}: partition {number} was given before; pass one copy{otherwise}")).into());
         }
     }
     Ok(())
@@ -103,6 +119,57 @@ pub(super) fn files(partition: &Partition) -> Vec<FileIn> {
 pub(super) fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
     let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
     Ok(Some(crate::files::read(&file.path).with_context(|| file.path.display().to_string())?))
+}
+
+/// What to do about damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnDamage {
+    /// Without leave the log is not taken.
+    Refuse,
+    /// It is left out, and told.
+    Skip,
+}
+
+/// How what is sound is looked for.
+pub(super) struct Seeking<'s> {
+    pub log_start: Option<i64>,
+    pub max_inflated: usize,
+    pub on_damage: OnDamage,
+    pub interrupt: &'s Interrupt,
+}
+
+/// Finds what is sound in a partition, by the one measure that every verb has that writes a new log.
+pub(super) fn find_sound(
+    partition: &Partition,
+    how: &Seeking<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(Salvage, Found)> {
+    let wreck = Wreck { own: files(partition), log_start: how.log_start, ..Wreck::default() };
+    let wishes = Wishes { keep_doubtful: false, mend: false };
+    let manner = Manner { wishes, leftovers: Take::Lost, max_inflated: how.max_inflated };
+    let mut salvage = survey(&wreck, &manner, how.interrupt, progress)?;
+    salvage.settle_losses(how.interrupt)?;
+    let found = Found::of(partition.number.unwrap_or_default(), partition.path(), &salvage)?;
+    match how.on_damage {
+        OnDamage::Refuse => refuse_damage(partition, &found)?,
+        OnDamage::Skip => {}
+    }
+    Ok((salvage, found))
+}
+
+fn refuse_damage(partition: &Partition, found: &Found) -> Result<()> {
+    let mut damaged = found.of_gravity(Gravity::Damage);
+    let Some(first) = damaged.next() else { return Ok(()) };
+    let more = match damaged.count() {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    bail!(
+        "{}: damaged: {}{more}; nothing was written. 'grouplog salvage' makes a sound copy and says what is lost; \
+         --skip-damage leaves out what is damaged",
+        partition.path().display(),
+        first.words()
+    )
 }
 
 /// The report, on its way to stdout and to the files beside the partitions.

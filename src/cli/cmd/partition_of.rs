@@ -5,6 +5,7 @@ use crate::cli::args::{PartitionOfArgs, TextFormat};
 use crate::cli::render::name::visible;
 use crate::cli::render::table::Table;
 use crate::cli::talk::Context;
+use crate::escape::named;
 use crate::json::{Json, Style};
 use crate::log::place::{Place, classify};
 use crate::model::partitioner::{DEFAULT_PARTITIONS, partition_of};
@@ -33,7 +34,7 @@ pub fn run(args: &PartitionOfArgs, context: &mut Context) -> Result<Outcome> {
                 rows.push(line);
             }
         } else {
-            rows.push(group.as_encoded_bytes().to_vec());
+            rows.push(named(group.as_encoded_bytes()));
         }
     }
     print(&rows, partitions, args.format, context)?;
@@ -74,7 +75,7 @@ fn print(rows: &[Vec<u8>], partitions: i32, format: TextFormat, context: &mut Co
         let partition = partition_of(group, partitions);
         match format {
             TextFormat::Table => table.row(vec![visible(group), partition.to_string()]),
-            TextFormat::Csv => table.row(vec![String::from_utf8_lossy(group).into_owned(), partition.to_string()]),
+            TextFormat::Csv => table.row(vec![visible(group), partition.to_string()]),
             TextFormat::Json | TextFormat::Jsonl => {
                 json.raw("{\"group\":");
                 json.string(group);

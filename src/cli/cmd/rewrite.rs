@@ -3,15 +3,17 @@
 mod edits;
 mod listing;
 mod logs;
+pub mod selectors;
 
 use super::Outcome;
-use super::new_log::{Report, check_numbers, create, interrupt, publish, refuse_inside};
+use super::new_log::{OTHER_COPIES, Report, check_numbers, create, interrupt, print, publish, refuse_inside};
 use crate::cli::Usage;
 use crate::cli::args::RewriteArgs;
 use crate::cli::input::{self, Partition};
+use crate::cli::render::damage::Found;
 use crate::cli::render::name::visible;
-use crate::cli::render::rewrite::{Damage, Told, Wrote, objects, text};
-use crate::cli::talk::Context;
+use crate::cli::render::rewrite::{Told, Wrote, misplaced_words, objects, text, unmet_json, unmet_text};
+use crate::cli::talk::{Context, EmptyFolders};
 use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::place::{Place, classify};
@@ -20,19 +22,24 @@ use crate::model::preflight::Coordinator;
 use crate::model::rules::Release;
 use crate::rewrite::edit::feed::Feed;
 use crate::rewrite::edit::reframe::Shape;
-use crate::rewrite::edit::run::{How, Routing};
-use crate::rewrite::edit::write::{Refused, Work, carry_out};
+use crate::rewrite::edit::run::copies::Misplaced;
+use crate::rewrite::edit::run::{How, Routing, last_of};
+use crate::rewrite::edit::write::{self, Refused, Work, carry_out};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::OutDir;
 use crate::rewrite::out_file::SingleFile;
 use crate::rewrite::salvage::Salvage;
-use anyhow::{Context as _, Result, bail};
+use crate::schema::names::Kind;
+use crate::words::counted;
+use anyhow::{Context as _, Result};
 use listing::Listing;
+use selectors::{Selectors, Unmet, refuse_contradictions};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Runs it.
 pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
+    context.keep_empty_folders(EmptyFolders::Kept);
     let partitions = input::open(&args.input, context)?;
     check(args, &partitions)?;
     let interrupt = interrupt()?;
@@ -50,23 +57,33 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     let report = Report::new("rewrite", args.format, out.as_ref())?;
     let bytes: u64 = partitions.iter().map(Partition::bytes).sum();
     context.begin(bytes * 3);
-    let mut job = Job { args, interrupt: &interrupt, context, before: 0, log, report };
+    let (selectors, unmet) = (Selectors::default(), Vec::new());
+    let mut job = Job { args, interrupt: &interrupt, context, before: 0, log, report, selectors, unmet };
     let outcome = job.all(&partitions, out.as_ref())?;
-    let Job { context, log, report, .. } = job;
+    let Job { context, mut log, report, .. } = job;
     let stdout = report.finish()?;
     interrupt.check()?;
+    let stands = out.as_ref().map(|out| out.path().to_owned());
+    if let Some(log) = &mut log {
+        log.flush()?;
+    }
     if let Some(out) = out {
         publish(out, context)?;
     }
-    log.map(SingleFile::publish).transpose()?;
+    let list = log.map(SingleFile::publish).transpose();
+    list.with_context(|| match &stands {
+        Some(path) => format!("{}: complete and in its place, but not the list of edits", path.display()),
+        None => "the list of edits".to_owned(),
+    })?;
     context.end();
-    context.out.all(&stdout)?;
+    print(&stdout, stands.as_deref(), context)?;
     Ok(outcome)
 }
 
 fn check(args: &RewriteArgs, partitions: &[Partition]) -> Result<()> {
+    refuse_contradictions(args)?;
     if args.framing.partitions.is_none() {
-        return check_numbers(partitions);
+        return check_numbers(partitions, OTHER_COPIES);
     }
     match partitions.iter().find(|it| it.number.is_none()) {
         Some(it) => {
@@ -85,6 +102,10 @@ struct Job<'j> {
     before: u64,
     log: Option<SingleFile>,
     report: Report,
+    /// What options name.
+    selectors: Selectors,
+    /// Options that met nothing.
+    unmet: Vec<Unmet>,
 }
 
 /// Partitions that are read together, each with its place among all.
@@ -108,12 +129,14 @@ impl<'j> Job<'j> {
         let mut outcome = Outcome::Clean;
         let mut has_metadata = true;
         for unit in all.chunks(together) {
-            let (mut work, damage) = self.work(unit)?;
+            let (mut work, found) = self.work(unit)?;
             has_metadata &= work.new.iter().all(|it| it.metadata.is_some());
-            self.unit(unit, &mut work, &mut how, &damage, out)?;
-            if !damage.is_empty() {
+            if self.unit(unit, &mut work, &mut how, &found, out)? == Outcome::Findings {
                 outcome = Outcome::Findings;
             }
+        }
+        if self.tell_unmet()? == Outcome::Findings {
+            outcome = Outcome::Findings;
         }
         if !has_metadata && out.is_some() {
             self.context.note(
@@ -122,6 +145,25 @@ impl<'j> Job<'j> {
             );
         }
         Ok(outcome)
+    }
+
+    /// Tells of options that met nothing. With none of the groups to be kept nothing would be left, which nobody wants.
+    fn tell_unmet(&mut self) -> Result<Outcome> {
+        self.unmet.extend(self.selectors.unmet());
+        if self.selectors.all_unmet("--keep-group") {
+            let text = "--keep-group: none of the groups it names is in the log, and nothing would be left; nothing was written";
+            return Err(Usage(text.to_owned()).into());
+        }
+        for it in &mut self.unmet {
+            self.context.note(&it.message);
+            if self.args.redact {
+                (it.value, it.message) = (String::new(), format!("{}: {}", it.option, it.kind));
+            }
+        }
+        let Job { report, unmet, .. } = self;
+        report.text(|to| unmet_text(unmet, to))?;
+        unmet.iter().try_for_each(|it| report.object(&unmet_json(it)))?;
+        Ok(if self.unmet.is_empty() { Outcome::Clean } else { Outcome::Findings })
     }
 
     fn how(&mut self, partitions: &[Partition]) -> Result<How<'j>> {
@@ -136,13 +178,12 @@ impl<'j> Job<'j> {
     }
 
     /// Looks through some logs, and says what they are to become; and what of them is damaged.
-    fn work(&mut self, unit: &Unit<'_>) -> Result<(Work, Vec<Damage>)> {
-        let (mut feeds, mut damage) = (Vec::new(), Vec::new());
+    fn work(&mut self, unit: &Unit<'_>) -> Result<(Work, Found)> {
+        let (mut feeds, mut all_found) = (Vec::new(), Found::default());
         for (place, partition) in unit {
             let number = partition.number.unwrap_or_default();
-            let salvage = self.survey(partition)?;
-            damage.extend(Damage::of(number, &salvage.log.incidents, |source| salvage.sources.name(source)));
-            self.refuse_damage(partition, &damage)?;
+            let (salvage, found) = self.survey(partition)?;
+            all_found.extend(found);
             let end = salvage.end();
             let Salvage { sources, log, .. } = salvage;
             let pieces = log.parts.into_iter().map(|part| part.piece).collect();
@@ -157,19 +198,7 @@ impl<'j> Job<'j> {
             broker: asked.map_or_else(newest, Ok)?,
             refused: if asked.is_some() { Refused::Go } else { Refused::Stay },
         };
-        Ok((work, damage))
-    }
-
-    fn refuse_damage(&self, partition: &Partition, damage: &[Damage]) -> Result<()> {
-        let Some(first) = damage.first().filter(|_| !self.args.skip_damage) else { return Ok(()) };
-        let more = damage.len() - 1;
-        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        bail!(
-            "{}: damaged: {}{more}; nothing was written. 'grouplog salvage' makes a sound copy and says what is lost; \
-             --skip-damage leaves out what is damaged",
-            partition.path().display(),
-            first.words()
-        )
+        Ok((work, all_found))
     }
 
     /// Makes some logs what they are to become, and tells of it.
@@ -178,9 +207,9 @@ impl<'j> Job<'j> {
         unit: &Unit<'_>,
         work: &mut Work,
         how: &mut How<'_>,
-        damage: &[Damage],
+        found: &Found,
         out: Option<&OutDir>,
-    ) -> Result<()> {
+    ) -> Result<Outcome> {
         let mut listing =
             Listing { log: self.log.as_mut(), context: self.context, before: self.before, read: 0, broken: None };
         let done = carry_out(work, how, out, &mut listing);
@@ -192,6 +221,7 @@ impl<'j> Job<'j> {
             _ => format!("{} partitions", unit.len()),
         })?;
         self.before += unit.iter().map(|(_, partition)| partition.bytes()).sum::<u64>();
+        let misplaced = self.misplaced(unit, work, how, &done)?;
         let wrote = work.new.iter().zip(&done.ran.ends).enumerate().map(|(i, (new, end))| Wrote {
             partition: new.partition,
             done: done.done.get(i),
@@ -205,13 +235,46 @@ impl<'j> Job<'j> {
             },
             paths: unit.iter().map(|(_, partition)| self.named(partition)).collect(),
             tally: &done.ran.tally,
-            damage,
+            found,
+            misplaced: &misplaced,
             written: wrote.collect(),
         };
         self.note_refused(&told);
         self.report.text(|to| text(&told, to))?;
         objects(&told, &mut |object| self.report.object(&object))?;
-        Ok(())
+        Ok(if found.is_any() || !misplaced.is_empty() { Outcome::Findings } else { Outcome::Clean })
+    }
+
+    /// Groups that stood where they do not hash to, and came to where they do.
+    fn misplaced(
+        &self,
+        unit: &Unit<'_>,
+        work: &mut Work,
+        how: &How<'_>,
+        done: &write::Outcome,
+    ) -> Result<Vec<Misplaced>> {
+        if how.routing == Routing::Stay {
+            return Ok(Vec::new());
+        }
+        let partitions: Vec<_> = unit.iter().map(|(_, partition)| partition.number.unwrap_or_default()).collect();
+        let numbers: BTreeSet<_> = partitions.iter().copied().collect();
+        let last_of = last_of(&mut work.feeds, how, done.ran.copies.in_several())?;
+        let count = partition_count_of(numbers, unit.iter().map(|(_, partition)| *partition));
+        let mut misplaced = done.ran.copies.misplaced(&partitions, count, &last_of);
+        for it in &mut misplaced {
+            it.group = match &how.edits.redact {
+                Some(redact) => redact.name(Kind::Group, &it.group),
+                None => how.edits.renames.group(&it.group).to_vec(),
+            };
+        }
+        if let Some(first) = misplaced.first() {
+            let more = match misplaced.len() - 1 {
+                0 => String::new(),
+                more => format!(" (and {})", counted(more as u64, "more such group")),
+            };
+            self.context.note(&format!("{}{more}", misplaced_words(first)));
+        }
+        Ok(misplaced)
     }
 
     /// What is told of where a partition was: a redacted log does not say in which folders.
@@ -261,9 +324,13 @@ impl<'j> Job<'j> {
 /// How many partitions the topic has: as many as there are, here or beside what was given, if they are all there; else as
 /// it has by default, if that is enough.
 fn partition_count(partitions: &[Partition]) -> i32 {
-    let mut numbers: BTreeSet<_> = partitions.iter().filter_map(|partition| partition.number).collect();
+    let numbers = partitions.iter().filter_map(|partition| partition.number).collect();
+    partition_count_of(numbers, partitions.iter())
+}
+
+fn partition_count_of<'p>(mut numbers: BTreeSet<i32>, partitions: impl Iterator<Item = &'p Partition>) -> i32 {
     let log_dirs: BTreeSet<_> =
-        partitions.iter().filter_map(|it| it.dir.as_ref()).filter_map(|dir| dir.path.parent()).collect();
+        partitions.filter_map(|it| it.dir.as_ref()).filter_map(|dir| dir.path.parent()).collect();
     for log_dir in log_dirs {
         if let Ok(Place::LogDir(all)) = classify(log_dir) {
             numbers.extend(all.partitions.iter().map(|place| place.partition));

@@ -1,13 +1,13 @@
 //! `salvage`: a loadable copy of a damaged log, and exactly what was lost.
 
 use super::Outcome;
-use super::new_log::{Report, check_numbers, create, files, interrupt, publish, read_other, refuse_inside};
+use super::new_log::{Report, check_numbers, create, files, interrupt, print, publish, read_other, refuse_inside};
 use crate::cli::Usage;
 use crate::cli::args::SalvageArgs;
 use crate::cli::input::{self, Partition};
 use crate::cli::render::salvage::{Told, objects};
 use crate::cli::render::salvage_text;
-use crate::cli::talk::Context;
+use crate::cli::talk::{Context, EmptyFolders};
 use crate::log::dir::{OtherKind, PartitionDir};
 use crate::log::{DEFAULT_MAX_INFLATED, checkpoint};
 use crate::model::load::log_start;
@@ -30,8 +30,10 @@ const MOST_ROUNDS: usize = 100;
 /// Runs it.
 pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
     let reading = &args.input.reading;
+    let empty = if args.include_leftovers { EmptyFolders::KeptWithLeftovers } else { EmptyFolders::Kept };
+    context.keep_empty_folders(empty);
     let partitions = input::open(&args.input, context)?;
-    check_numbers(&partitions)?;
+    check_numbers(&partitions, ", and the others with --also")?;
     let replicas = args
         .also
         .iter()
@@ -62,11 +64,12 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
     let Work { interrupt, context, .. } = work;
     let stdout = report.finish()?;
     interrupt.check()?;
+    let stands = out.as_ref().map(|out| out.path().to_owned());
     if let Some(out) = out {
         publish(out, context)?;
     }
     context.end();
-    context.out.all(&stdout)?;
+    print(&stdout, stands.as_deref(), context)?;
     Ok(outcome)
 }
 

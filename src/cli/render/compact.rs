@@ -3,7 +3,7 @@
 //!
 //! Must not know: how any of it was found.
 
-use crate::log::Segment;
+use super::damage::Found;
 use crate::log::dir::OFFSETS_TOPIC;
 use crate::rewrite::compact::clean::Cleaned;
 use crate::rewrite::compact::survey::Survey;
@@ -11,6 +11,7 @@ use crate::rewrite::compact::tally::{OfType, Tally};
 use crate::rewrite::compact::{Aim, BeyondOpen};
 use crate::schema::RecordType;
 use serde_json::{Value, json};
+use std::io;
 use std::path::Path;
 
 /// A compacted partition, to be told.
@@ -20,14 +21,18 @@ pub struct Told<'t> {
     pub partition: i32,
     /// Where it came from.
     pub path: &'t Path,
-    /// Its old segments.
-    pub segments: &'t [Segment],
+    /// How many segments it had.
+    pub old_segments: u64,
     /// How it was compacted.
     pub aim: &'t Aim,
     /// What it held.
     pub survey: &'t Survey,
     /// What stays.
     pub cleaned: &'t Cleaned,
+    /// What was left out or put right before; the counts are of what was left then.
+    pub found: &'t Found,
+    /// Whether the end of the last segment is torn, which a broker cuts off when it starts.
+    pub torn: bool,
     /// Whether it was written.
     pub written: bool,
     /// How many segments it has now, or would have.
@@ -102,15 +107,14 @@ impl Told<'_> {
         }
         lines
     }
-
-    /// Name of the segment of a place.
-    pub fn segment_name(&self, number: u32) -> &str {
-        self.segments.get(number as usize).map_or("", Segment::name)
-    }
 }
 
-/// Every object of a partition, the summary last.
-pub fn objects(told: &Told<'_>) -> Vec<Value> {
+/// Shows every object of a partition to `each`, the summary last.
+///
+/// # Errors
+/// Those of `each`.
+pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(Value) -> io::Result<()>) -> io::Result<()> {
+    told.found.objects(each)?;
     let mut all = Vec::new();
     let at = |kind: &str| json!({"partition": told.partition, "kind": kind});
     let with = |mut object: Value, fields: Value| {
@@ -119,15 +123,6 @@ pub fn objects(told: &Told<'_>) -> Vec<Value> {
         }
         object
     };
-    for damage in &told.survey.damage {
-        let fields = json!({
-            "segment": told.segment_name(damage.place.0),
-            "position": damage.place.1,
-            "code": damage.fault.code(),
-            "message": damage.fault.to_string(),
-        });
-        all.push(with(at("damage"), fields));
-    }
     for open in &told.survey.open {
         let fields = json!({
             "producerId": open.producer_id,
@@ -151,7 +146,7 @@ pub fn objects(told: &Told<'_>) -> Vec<Value> {
         all.push(with(at("type"), fields));
     }
     all.push(with(at("summary"), summary(told)));
-    all
+    all.into_iter().try_for_each(each)
 }
 
 fn of_type(it: &OfType) -> Value {
@@ -184,7 +179,7 @@ fn summary(told: &Told<'_>) -> Value {
         "compactedUntil": survey.cleaned_until(),
         "endOffset": survey.end,
         "pinned": told.is_pinned(),
-        "segmentsBefore": told.segments.len(),
+        "segmentsBefore": told.old_segments,
         "segmentsAfter": told.new_segments,
         "before": tally(&survey.before),
         "after": tally(&cleaned.after),
@@ -204,8 +199,9 @@ fn summary(told: &Told<'_>) -> Value {
         "keys": survey.keys.len(),
         "rewrittenBatches": cleaned.rewritten,
         "newHorizons": cleaned.new_horizons,
-        "damage": survey.damage_in_all,
-        "tornTail": survey.torn.is_some(),
+        "damage": told.found.damaged(),
+        "putRight": told.found.put_right(),
+        "tornTail": told.torn,
         "checkpoints": checkpoints.iter().map(|(file, line, _)| json!({"file": file, "line": line})).collect::<Vec<_>>(),
     })
 }

@@ -8,16 +8,13 @@ use crate::cli::time::rfc3339;
 use crate::words::counted;
 use std::io::{self, Write};
 
-/// Of more places of damage, the rest are only counted.
-const MOST_DAMAGE: usize = 100;
-
 /// Writes all of a partition.
 ///
 /// # Errors
 /// If `to` cannot be written to.
 pub fn write(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     head(told, to)?;
-    damage(told, to)?;
+    told.found.text(to)?;
     open_transactions(told, to)?;
     types(told, to)?;
     reasons(told, to)?;
@@ -42,7 +39,7 @@ fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
         after.bytes,
         before.bytes,
         share(after.bytes, before.bytes),
-        counted(told.segments.len() as u64, "segment"),
+        counted(told.old_segments, "segment"),
         told.new_segments,
     )?;
     let (until, end) = (told.survey.cleaned_until(), told.survey.end);
@@ -56,14 +53,14 @@ fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
             behind.bytes
         )?;
     }
-    if before.batches == 0 && told.segments.len() == 1 && until < end {
+    if before.batches == 0 && told.old_segments == 1 && until < end {
         writeln!(
             to,
             "  nothing to compact: its only segment is the one that a broker goes on writing; with the broker stopped, \
              --include-active compacts it"
         )?;
     }
-    if told.survey.torn.is_some() {
+    if told.torn && !told.found.is_torn() {
         writeln!(to, "  the end of the last segment is torn; it is left out, as a broker does when it starts")?;
     }
     Ok(())
@@ -74,18 +71,6 @@ fn share(after: u64, before: u64) -> String {
         return String::new();
     }
     format!(" ({:.1} %)", after as f64 * 100.0 / before as f64)
-}
-
-fn damage(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
-    for damage in told.survey.damage.iter().take(MOST_DAMAGE) {
-        let (number, position) = damage.place;
-        writeln!(to, "  damage in {} at byte {position}: {}; left out", told.segment_name(number), damage.fault)?;
-    }
-    let more = told.survey.damage_in_all.saturating_sub(MOST_DAMAGE as u64);
-    if more > 0 {
-        writeln!(to, "  and {}", counted(more, "more damaged place"))?;
-    }
-    Ok(())
 }
 
 fn open_transactions(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {

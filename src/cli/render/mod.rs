@@ -4,6 +4,7 @@ pub mod audit;
 pub mod batches;
 pub mod compact;
 pub mod compact_text;
+pub mod damage;
 pub mod diff;
 pub mod diff_lines;
 mod diff_log_lines;

@@ -2,13 +2,14 @@
 //!
 //! Must not know: how it was done.
 
+use super::damage::Found;
 use super::name::visible;
+use crate::cli::cmd::rewrite::selectors::Unmet;
 use crate::json::{Json, Style};
 use crate::model::preflight::Verdict;
 use crate::rewrite::apply::Done;
+use crate::rewrite::edit::run::copies::{Copy, Misplaced};
 use crate::rewrite::edit::tally::{Edited, Tally};
-use crate::rewrite::plan::SourceId;
-use crate::rewrite::report::{Incident, Outcome};
 use crate::schema::Key;
 use crate::words::counted;
 use base64::Engine;
@@ -18,6 +19,8 @@ use std::io::{self, Write};
 
 /// Notes name so many refusals.
 const MOST_REFUSALS: usize = 20;
+/// Text names so many groups that stood where they do not hash to.
+const MOST_MISPLACED: usize = 100;
 
 /// A part of the work: one partition, or all of them together.
 pub struct Told<'t> {
@@ -27,8 +30,10 @@ pub struct Told<'t> {
     pub paths: Vec<String>,
     /// What was done.
     pub tally: &'t Tally,
-    /// What was left out because it is damaged, and the names of its files.
-    pub damage: &'t [Damage],
+    /// What was left out or put right.
+    pub found: &'t Found,
+    /// Groups that stood where they do not hash to, by the names they have in the output.
+    pub misplaced: &'t [Misplaced],
     /// What was written, if anything.
     pub written: Vec<Wrote<'t>>,
 }
@@ -43,34 +48,6 @@ pub struct Wrote<'w> {
     pub end: i64,
     /// Whether a broker would load it.
     pub verdict: Option<&'w Verdict>,
-}
-
-/// A stretch that was left out.
-pub struct Damage {
-    /// Its partition.
-    pub partition: i32,
-    /// Its file's name.
-    pub segment: String,
-    /// What is wrong.
-    pub incident: Incident,
-}
-
-impl Damage {
-    /// Of what was found in a log, what is damage.
-    pub fn of<'n>(
-        partition: i32,
-        incidents: &[Incident],
-        name: impl Fn(SourceId) -> &'n str,
-    ) -> impl Iterator<Item = Damage> {
-        let damage = incidents.iter().filter(|it| it.outcome.is_damage());
-        damage.map(move |it| Damage { partition, segment: name(it.source).to_owned(), incident: it.clone() })
-    }
-
-    /// In words.
-    pub fn words(&self) -> String {
-        let Incident { position, message, .. } = &self.incident;
-        format!("partition {}, {} at byte {position}: {message}", self.partition, self.segment)
-    }
 }
 
 /// Writes text for people.
@@ -109,13 +86,65 @@ pub fn text(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     for (field, count) in &tally.lost {
         writeln!(to, "    lost: {field} in {}", counted(*count, "record"))?;
     }
-    for damage in told.damage {
-        writeln!(to, "  damaged, {}: {}", damage.incident.outcome.name(), damage.words())?;
+    told.found.text(to)?;
+    for it in told.misplaced.iter().take(MOST_MISPLACED) {
+        writeln!(to, "  {}", misplaced_words(it))?;
+    }
+    let more = told.misplaced.len().saturating_sub(MOST_MISPLACED) as u64;
+    if more > 0 {
+        writeln!(to, "  and {}", counted(more, "more such group"))?;
     }
     for wrote in &told.written {
         wrote_text(told, wrote, to)?;
     }
     Ok(())
+}
+
+/// Where a group stood, and which copy has the last word.
+pub fn misplaced_words(it: &Misplaced) -> String {
+    let places: Vec<_> = it.copies.keys().map(i32::to_string).collect();
+    let many = if places.len() > 1 { "partitions" } else { "partition" };
+    let mut text = format!("group {} stood in {many} {}", visible(&it.group), places.join(", "));
+    if let Some(home) = it.home {
+        text.push_str(&format!(", and hashes to {home}"));
+    }
+    if places.len() < 2 {
+        text.push_str(", where a broker did not look for it; it does where it is now");
+        return text;
+    }
+    let won = |(partition, copy): (&i32, &Copy)| format!("{} from {partition}", counted(copy.keys, "key"));
+    let won: Vec<_> = it.copies.iter().map(won).collect();
+    format!("{text}; the later record of a key holds: {}", won.join(", "))
+}
+
+fn misplaced_json(it: &Misplaced) -> Value {
+    let copy = |(partition, copy): (&i32, &Copy)| {
+        json!({
+            "partition": partition,
+            "records": copy.records,
+            "keysWon": (it.copies.len() > 1).then_some(copy.keys),
+        })
+    };
+    json!({
+        "kind": "misplaced-group",
+        "group": visible_lossless(&it.group),
+        "hashesTo": it.home,
+        "copies": it.copies.iter().map(copy).collect::<Vec<_>>(),
+    })
+}
+
+/// Writes which options met nothing.
+///
+/// # Errors
+/// If `to` cannot be written to.
+pub fn unmet_text(unmet: &[Unmet], to: &mut dyn Write) -> io::Result<()> {
+    unmet.iter().try_for_each(|it| writeln!(to, "{}", it.message))
+}
+
+/// An option that met nothing.
+pub fn unmet_json(it: &Unmet) -> Value {
+    let value = Some(&it.value).filter(|value| !value.is_empty());
+    json!({"kind": it.kind, "option": it.option, "value": value, "message": it.message})
 }
 
 fn counted_batches(n: u64) -> String {
@@ -162,28 +191,13 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(Value) -> io::Result<()>) -
         },
         "edits": tally.codes,
         "lost": tally.lost,
-        "damaged": told.damage.len(),
+        "damaged": told.found.damaged(),
+        "putRight": told.found.put_right(),
+        "tornTail": told.found.is_torn(),
+        "misplacedGroups": told.misplaced.len(),
     }))?;
-    for damage in told.damage {
-        let Incident { position, length, code, message, first, last, outcome, .. } = &damage.incident;
-        let records = match outcome {
-            Outcome::Partly { lost, .. } | Outcome::Doubtful { lost, .. } => json!(lost),
-            _ => Value::Null,
-        };
-        each(json!({
-            "kind": "damage",
-            "partition": damage.partition,
-            "segment": damage.segment,
-            "position": position,
-            "length": length,
-            "code": code,
-            "message": message,
-            "firstOffset": first,
-            "lastOffset": last,
-            "outcome": outcome.name(),
-            "lostRecords": records,
-        }))?;
-    }
+    told.found.objects(each)?;
+    told.misplaced.iter().try_for_each(|it| each(misplaced_json(it)))?;
     for wrote in &told.written {
         each(json!({
             "kind": "partition",

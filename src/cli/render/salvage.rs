@@ -44,11 +44,8 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
     for incident in &salvage.log.incidents {
         each(&told.stretch(incident))?;
     }
-    for lost in &salvage.lost {
-        each(&told.lost_key(lost))?;
-    }
-    for marker in &salvage.markers {
-        each(&told.marker(marker))?;
+    for lost in told.losses() {
+        each(&lost)?;
     }
     for from in &salvage.joined {
         each(&told.copy(from))?;
@@ -69,6 +66,12 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
 }
 
 impl Told<'_> {
+    /// Lost keys and markers.
+    pub fn losses(&self) -> impl Iterator<Item = Value> {
+        let keys = self.salvage.lost.iter().map(|lost| self.lost_key(lost));
+        keys.chain(self.salvage.markers.iter().map(|marker| self.marker(marker)))
+    }
+
     fn path_of(&self, source: SourceId) -> String {
         self.salvage
             .sources

@@ -72,7 +72,15 @@ pub fn write(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
             writeln!(to, "  {more} more conflicts with {whose}")?;
         }
     }
-    for marker in &salvage.markers {
+    losses(told, to)
+}
+
+/// Writes which markers and keys are lost.
+///
+/// # Errors
+/// If `to` cannot be written to.
+pub fn losses(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
+    for marker in &told.salvage.markers {
         writeln!(to, "  offset {}: {}", marker.offset, marker_message(marker))?;
         for key in &marker.hanging {
             let verb = if marker.ended_by.is_some() { "waited" } else { "hangs" };
@@ -125,6 +133,7 @@ fn stretch(told: &Told<'_>, incident: &Incident, to: &mut dyn Write) -> io::Resu
             format!("filled from {}", sources.iter().map(path).collect::<Vec<_>>().join(", "))
         }
         Outcome::Unloadable => "TAKEN OUT".to_owned(),
+        Outcome::Renamed => "kept; the new segments are named after what they hold".to_owned(),
     };
     let hint = match &incident.would_mend {
         Some(_) => "; --mend would put it right",

@@ -39,7 +39,7 @@ pub struct Collector<'c, 's> {
     pub before_start: &'c mut u64,
     /// The first offset of the log.
     pub log_start: i64,
-    /// The first offset that counts.
+    /// The first offset that counts, and that the next record can have.
     pub first: i64,
     /// The last offset that the batch spans.
     pub last: i64,
@@ -99,6 +99,8 @@ impl<'s> Collector<'_, 's> {
             self.outside(offset);
             return None;
         }
+        // The next one must lie above it.
+        self.first = offset.wrapping_add(1);
         key
     }
 

@@ -11,7 +11,7 @@ use super::places::Places;
 use super::survey::{Damage, OpenTransaction, Place, Remedy, Survey};
 use crate::fault::FaultKind;
 use crate::log::batch::Header;
-use crate::log::{Batch, Control, Inflater, Segment, Span};
+use crate::log::{Batch, Control, Hole, Inflater, Segment, Span};
 use crate::machine::map::WINDOW;
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::plan::frames;
@@ -88,6 +88,10 @@ impl<'s> Learner<'s> {
         for (number, segment) in self.segments.iter().enumerate() {
             self.number = number as u32;
             self.start = self.through((self.number, 0));
+            // As `verify` has it, the segment before may not go on behind the name of this one.
+            if segment.base_offset().is_some_and(|base| base <= self.last) {
+                self.damage((self.number, 0), FaultKind::OffsetOrder { previous: self.last });
+            }
             // A segment that is empty still says where it begins.
             self.last = self.last.max(segment.base_offset().unwrap_or(0).saturating_sub(1));
             let mut told = 0;
@@ -103,7 +107,7 @@ impl<'s> Learner<'s> {
                         }
                         self.batch(&batch);
                     }
-                    Span::Hole(hole) => self.hole(hole.position, hole.fault),
+                    Span::Hole(hole) => self.hole(hole),
                 }
             }
             self.refuse_ruin(segment)?;
@@ -115,7 +119,8 @@ impl<'s> Learner<'s> {
     }
 
     fn finish(mut self) -> io::Result<Survey> {
-        let open = self.pending.iter().map(|(id, pending)| OpenTransaction {
+        let counts = self.pending.iter().filter(|(_, pending)| pending.last_offset >= self.log_start);
+        let open = counts.map(|(id, pending)| OpenTransaction {
             producer_id: *id,
             producer_epoch: pending.epoch,
             first_offset: pending.first_offset,
@@ -153,11 +158,13 @@ impl<'s> Learner<'s> {
         self.survey.starts.get(number as usize).copied().unwrap_or(0) + position
     }
 
-    fn hole(&mut self, position: u64, fault: FaultKind) {
-        let place = (self.number, position);
+    fn hole(&mut self, hole: Hole) {
+        let place = (self.number, hole.position);
         let is_last = self.number as usize + 1 == self.segments.len();
+        let torn = is_last && hole.is_begun();
+        let fault = hole.fault;
         match fault {
-            FaultKind::TornBatch { .. } if is_last => self.survey.torn = Some(Damage { place, fault }),
+            FaultKind::TornBatch { .. } if torn => self.survey.torn = Some(Damage { place, fault }),
             FaultKind::ZeroTail if is_last => self.survey.torn = Some(Damage { place, fault }),
             FaultKind::ZeroTail => {}
             _ => self.damage(place, fault),
@@ -262,6 +269,10 @@ impl<'s> Learner<'s> {
             batches: 0,
             places: Places::default(),
         });
+        // A broker that starts at the log start never meets what lies wholly below it.
+        if pending.last_offset < self.log_start {
+            (pending.first_offset, pending.batches) = (header.base_offset, 0);
+        }
         pending.epoch = header.producer_epoch;
         pending.last_offset = header.last_offset;
         pending.last_timestamp = pending.last_timestamp.max(header.max_timestamp);
@@ -278,7 +289,14 @@ impl<'s> Learner<'s> {
         for item in batch.records(&mut self.inflater).by_ref() {
             match item.as_ref().map_err(|bad| bad.fault.kind.clone()).and_then(|record| {
                 let control = Control::parse(record).map_err(|fault| fault.kind)?;
-                Ok((control, record.offset))
+                let ends = matches!(control, Control::Commit(_) | Control::Abort(_));
+                let fits = (header.base_offset..=header.last_offset).contains(&record.offset);
+                // A broker that starts on anything else of a producer stops.
+                if fits && (ends || header.producer_id < 0) {
+                    Ok((control, record.offset))
+                } else {
+                    Err(FaultKind::BadControlRecord)
+                }
             }) {
                 Ok((control, offset)) => {
                     ended = match control {

@@ -9,7 +9,9 @@ use crate::model::replay::State;
 use crate::model::topics::Topics;
 use crate::model::view::{GroupState, Offset};
 use crate::schema::Key;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether a name is meant.
 pub type Names = Box<dyn Fn(&[u8]) -> bool + Send + Sync>;
@@ -22,9 +24,9 @@ pub struct Drops {
     /// Groups that stay: the others go.
     pub keep: Option<Names>,
     /// Topics whose commits go.
-    pub topics: BTreeSet<Vec<u8>>,
-    /// Types that go, by number.
-    pub types: BTreeSet<i16>,
+    pub topics: Option<Names>,
+    /// Types that go, by number; each is noted when it is met.
+    pub types: BTreeMap<i16, Arc<AtomicBool>>,
     /// What has expired, by log; none if nobody asked.
     pub expired: Vec<Expired>,
     /// The first offset that counts, by log.
@@ -71,7 +73,7 @@ impl Drops {
         let Drops { groups, keep, topics, types, expired, log_starts, refused } = self;
         groups.is_none()
             && keep.is_none()
-            && topics.is_empty()
+            && topics.is_none()
             && types.is_empty()
             && expired.is_empty()
             && refused.is_empty()
@@ -85,11 +87,14 @@ impl Drops {
             return Some(Note::new("before-log-start"));
         }
         let number = item.key.and_then(|key| key.first_chunk()).map(|pair| i16::from_be_bytes(*pair));
-        if number.is_some_and(|number| self.types.contains(&number)) {
+        // Names are looked at all the same, so that it is known which of them are there.
+        let by_name = self.by_name(item);
+        if let Some(met) = number.and_then(|number| self.types.get(&number)) {
+            met.store(true, Ordering::Relaxed);
             return Some(Note::new("drop-type"));
         }
-        if let Some(why) = self.by_name(item) {
-            return Some(why);
+        if by_name.is_some() {
+            return by_name;
         }
         self.refused.get(&item.origin).map(|why| Note::saying("unloadable", why.clone()))
     }
@@ -103,12 +108,12 @@ impl Drops {
         if self.keep.is_some() && !meant(&self.keep) {
             return Some(Note::new("not-kept"));
         }
-        if self.topics.is_empty() && self.expired.is_empty() {
+        if self.topics.is_none() && self.expired.is_empty() {
             return None;
         }
         let key = Key::decode(item.key?).ok()?;
         let place = key.topic_partition();
-        if place.is_some_and(|(topic, _)| self.topics.contains(topic)) {
+        if place.is_some_and(|(topic, _)| self.topics.as_ref().is_some_and(|is_meant| is_meant(topic))) {
             return Some(Note::new("drop-topic"));
         }
         let expired = self.expired.get(item.origin.feed)?;

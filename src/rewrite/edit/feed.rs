@@ -71,6 +71,11 @@ impl Feed {
         self.length = 0;
     }
 
+    /// Whether the batch at hand is not as it was in the old file.
+    pub fn is_mended(&self) -> bool {
+        self.pieces.get(self.piece).is_some_and(|piece| !piece.edit.is_none())
+    }
+
     /// The batch at hand; none at the end.
     ///
     /// # Errors

@@ -5,7 +5,8 @@
 //! character of more bytes becomes one of as many. The same name of one kind becomes the same everywhere, and two
 //! different ones never become the same: each character is moved by a number that follows from the seed, the kind and
 //! the characters before it. So names that begin alike still do, and nobody can tell what they were without the seed.
-//! Bytes that nobody here can read become zeros; what has no readable key goes.
+//! Protocol types and assignors are replaced, too, but for those that everybody has ([`WELL_KNOWN`]): what somebody wrote
+//! for themselves may bear their name. Bytes that nobody here can read become zeros; what has no readable key goes.
 //! Must not know: which partition a name hashes to.
 
 use super::rename::copied;
@@ -18,6 +19,30 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+
+/// Protocol types and assignors of Kafka and of clients that many use: they tell of nobody, and readers go by them.
+pub const WELL_KNOWN: &[&str] = &[
+    // Protocol types: consumers, Connect, Schema Registry.
+    "consumer",
+    "connect",
+    "sr",
+    "share",
+    "streams",
+    // Of consumers; the last two of Kafka Streams and KafkaJS.
+    "range",
+    "roundrobin",
+    "sticky",
+    "cooperative-sticky",
+    "uniform",
+    "simple",
+    "stream",
+    "RoundRobinAssigner",
+    // Of Connect, and of Schema Registry.
+    "default",
+    "compatible",
+    "sessioned",
+    "v0",
+];
 
 /// So many bytes of names are remembered: a log names the same ones over and over.
 const REMEMBERED: usize = 16 << 20;
@@ -46,6 +71,9 @@ impl Redact {
     pub fn name(&self, kind: Kind, name: &[u8]) -> Vec<u8> {
         if kind == Kind::Unreadable {
             return vec![0; name.len()];
+        }
+        if kind == Kind::Protocol && WELL_KNOWN.iter().any(|known| known.as_bytes() == name) {
+            return name.to_vec();
         }
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (kind, name.into());
@@ -242,6 +270,8 @@ mod tests {
         assert_ne!(Redact::new(b"other").name(Kind::Group, b"orders"), redact.name(Kind::Group, b"orders"));
         assert_eq!(redact.name(Kind::Group, b"a\xff\xfe"), [&redact.name(Kind::Group, b"a")[..], b"\xff\xfe"].concat());
         assert_eq!(redact.name(Kind::Unreadable, b"secret"), [0; 6]);
+        assert_eq!(redact.name(Kind::Protocol, b"cooperative-sticky"), b"cooperative-sticky");
+        assert_ne!(redact.name(Kind::Protocol, b"acme-rack-aware"), b"acme-rack-aware");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! goes. Must not know: which partition a name hashes to.
 
 use super::{Draft, Note};
+use crate::escape::visible;
 use crate::schema::embedded::copy::{self, Copied, Unreadable};
 use crate::schema::names::{Kind, Names, Payload, in_key, in_value};
 use crate::schema::wire::Uuid;
@@ -11,10 +12,14 @@ use crate::schema::{Key, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// New names by old.
 #[derive(Debug, Default, Clone)]
 pub struct Renames {
+    /// Old names, of which it is noted when they are met.
+    met: BTreeMap<(Kind, Vec<u8>), Arc<AtomicBool>>,
     /// Of groups.
     pub groups: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Of topics.
@@ -33,7 +38,11 @@ impl Renames {
     pub fn new(groups: Vec<(Vec<u8>, Vec<u8>)>, topics: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Self, String> {
         let (groups, new_groups) = checked("group", groups)?;
         let (topics, new_topics) = checked("topic", topics)?;
-        Ok(Renames { groups, topics, new_groups, new_topics })
+        let of = |kind: Kind, names: &BTreeMap<Vec<u8>, Vec<u8>>| -> Vec<_> {
+            names.keys().map(|old| ((kind, old.clone()), Arc::default())).collect()
+        };
+        let met = [of(Kind::Group, &groups), of(Kind::Topic, &topics)].concat().into_iter().collect();
+        Ok(Renames { met, groups, topics, new_groups, new_topics })
     }
 
     /// Whether there is none.
@@ -57,7 +66,16 @@ impl Renames {
             Kind::Topic => &self.topics,
             _ => return None,
         };
-        names.get(name).map(Vec::as_slice)
+        let new = names.get(name)?;
+        if let Some(met) = self.met.get(&(kind, name.to_vec())) {
+            met.store(true, Ordering::Relaxed);
+        }
+        Some(new)
+    }
+
+    /// Old names, and whether they were met.
+    pub fn met(&self) -> impl Iterator<Item = (Kind, &[u8], Arc<AtomicBool>)> {
+        self.met.iter().map(|((kind, old), met)| (*kind, old.as_slice(), met.clone()))
     }
 
     pub(super) fn apply(&self, draft: &mut Draft<'_>) -> io::Result<()> {
@@ -136,7 +154,7 @@ impl Renames {
     /// A name that is given must not be there already.
     fn refuse_taken(&self, key: &Key<'_>) -> io::Result<()> {
         let taken = |what: &str, name: &[u8]| {
-            let name = String::from_utf8_lossy(name);
+            let name = visible(name);
             Err(io::Error::other(format!(
                 "the {what} '{name}' is in the log already, and its records would be mixed with those of the renamed one; \
                  --drop-{what} '{name}' takes it out first"
@@ -158,7 +176,7 @@ type Checked = (BTreeMap<Vec<u8>, Vec<u8>>, BTreeSet<Vec<u8>>);
 fn checked(what: &str, pairs: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Checked, String> {
     let (mut names, mut new) = (BTreeMap::new(), BTreeSet::new());
     for (from, to) in pairs {
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let text = |name: &[u8]| visible(name);
         if !new.insert(to.clone()) {
             return Err(format!("two {what}s get the name '{}'", text(&to)));
         }

@@ -6,6 +6,7 @@
 //! Must not know: where what it hands on goes to.
 
 mod append;
+pub mod copies;
 mod open;
 mod records;
 
@@ -17,6 +18,7 @@ use crate::log::build::Builder;
 use crate::log::{Batch, Control, Header, Inflater};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::plan::frames;
+use copies::{Copies, LastOf, Watch};
 use open::Open;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -70,6 +72,8 @@ pub struct Ran {
     pub ends: Vec<i64>,
     /// Where records come from that were asked for by their new places.
     pub origins: BTreeMap<(usize, i64), Origin>,
+    /// Where groups stood, if each goes to where it hashes to.
+    pub copies: Copies,
 }
 
 /// Reads the logs, and hands on what becomes of them. `asked` names records by new log and new offset, of which it is
@@ -78,6 +82,43 @@ pub struct Ran {
 /// # Errors
 /// If a file cannot be read or is not what it was, a batch cannot be written, the sink fails, or the work is interrupted.
 pub fn run(feeds: &mut [Feed], how: &How<'_>, asked: &BTreeSet<(usize, i64)>, sink: &mut dyn Sink) -> io::Result<Ran> {
+    run_watching(feeds, how, asked, Watch::default(), sink).map(|(ran, _)| ran)
+}
+
+/// Reads the logs once more, to say from which of them each key of some groups has its last record.
+///
+/// # Errors
+/// See [`run`].
+pub fn last_of(feeds: &mut [Feed], how: &How<'_>, groups: BTreeSet<Vec<u8>>) -> io::Result<LastOf> {
+    if groups.is_empty() {
+        return Ok(LastOf::default());
+    }
+    let (_, watch) = run_watching(feeds, how, &BTreeSet::new(), Watch::new(groups), &mut Nowhere)?;
+    Ok(watch.finish())
+}
+
+/// Takes everything, and keeps nothing.
+pub(super) struct Nowhere;
+
+impl Sink for Nowhere {
+    fn batch(&mut self, _: usize, _: &Batch<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn edited(&mut self, _: &Edited<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn read(&mut self, _: u64) {}
+}
+
+fn run_watching(
+    feeds: &mut [Feed],
+    how: &How<'_>,
+    asked: &BTreeSet<(usize, i64)>,
+    watch: Watch,
+    sink: &mut dyn Sink,
+) -> io::Result<(Ran, Watch)> {
     feeds.iter_mut().for_each(Feed::rewind);
     let targets = match how.routing {
         Routing::Stay => feeds.iter().map(|feed| Place::new(feed.partition)).collect(),
@@ -91,6 +132,7 @@ pub fn run(feeds: &mut [Feed], how: &How<'_>, asked: &BTreeSet<(usize, i64)>, si
         partitions: feeds.iter().map(|feed| feed.partition).collect(),
         origins: feeds.iter().map(|feed| feed.place).collect(),
         open: Open::default(),
+        watch,
         builder: Builder::new(),
         out: Vec::new(),
         ran: Ran::default(),
@@ -98,14 +140,14 @@ pub fn run(feeds: &mut [Feed], how: &How<'_>, asked: &BTreeSet<(usize, i64)>, si
     engine.merge(feeds, &mut Inflater::with_limit(how.max_inflated))?;
     engine.open.settle()?;
     engine.append(feeds)?;
-    let mut ran = engine.ran;
+    let (mut ran, watch) = (engine.ran, engine.watch);
     ran.ends = match how.routing {
         Routing::Stay if !how.shape.renumber => {
             feeds.iter().zip(&engine.targets).map(|(feed, target)| feed.end.max(target.next)).collect()
         }
         _ => engine.targets.iter().map(|target| target.next).collect(),
     };
-    Ok(ran)
+    Ok((ran, watch))
 }
 
 /// A new log.
@@ -135,6 +177,7 @@ struct Engine<'e> {
     /// Their places among all, by which edits know them.
     origins: Vec<usize>,
     open: Open,
+    watch: Watch,
     builder: Builder,
     out: Vec<u8>,
     ran: Ran,
@@ -159,8 +202,11 @@ impl Engine<'_> {
         while let Some(Reverse((.., i))) = heads.pop() {
             self.how.interrupt.check()?;
             let Some(feed) = feeds.get_mut(i) else { continue };
+            let is_mended = feed.is_mended();
             if let Some(batch) = feed.batch()? {
+                let before = (self.ran.tally.copied, self.ran.tally.moved);
                 self.batch(i, &batch, inflater)?;
+                self.ran.tally.count_mended(is_mended.then_some(before));
             }
             let read = feed.pass()?;
             self.sink.read(read);
@@ -252,6 +298,7 @@ impl Engine<'_> {
         }
         let targets = if self.shards() {
             let kind = batch.records(inflater).flatten().next().and_then(|it| Control::parse(&it).ok());
+            self.watch.end(feed, header.producer_id, matches!(kind, Some(Control::Commit(_))));
             self.open.end(feed, header.producer_id, kind)?
         } else {
             vec![feed]

@@ -5,13 +5,14 @@
 use super::drops::Drops;
 use super::rename::Renames;
 use super::{Draft, Item, Note, Origin};
+use crate::escape::visible;
 use crate::model::replay::State;
 use crate::model::store::OffsetKey;
 use crate::schema::offsets::{OffsetCommitKey, OffsetCommitValue};
 use crate::schema::wire::Text;
 use crate::schema::{Key, KeyFields, RecordType, Value, VersionedValue};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Where a group is to go on reading a partition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,31 +28,17 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Reads `GROUP/TOPIC/PARTITION=N`. A group may hold slashes and equals signs, a topic cannot.
+    /// If it can be fulfilled.
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub fn parse(text: &str) -> Result<Wish, String> {
-        let bad = || format!("'{text}' is not GROUP/TOPIC/PARTITION=OFFSET, as in my-group/orders/0=42");
-        let (key, offset) = text.rsplit_once('=').ok_or_else(bad)?;
-        let (rest, partition) = key.rsplit_once('/').ok_or_else(bad)?;
-        let (group, topic) = rest.rsplit_once('/').ok_or_else(bad)?;
-        let wish = Wish {
-            group: group.as_bytes().to_vec(),
-            topic: topic.as_bytes().to_vec(),
-            partition: partition.parse().map_err(|_| bad())?,
-            offset: offset.parse().map_err(|_| bad())?,
-        };
-        wish.checked()
-    }
-
-    fn checked(self) -> Result<Wish, String> {
+    pub fn checked(self) -> Result<Wish, String> {
         if self.offset < 0 || self.partition < 0 || self.topic.is_empty() {
             return Err(format!(
                 "partition {} and offset {} of '{}' must not be below 0, and a topic has a name",
                 self.partition,
                 self.offset,
-                String::from_utf8_lossy(&self.topic)
+                visible(&self.topic)
             ));
         }
         if self.group.len() > i16::MAX as usize || self.topic.len() > 249 {
@@ -75,7 +62,7 @@ impl Wish {
     /// # Errors
     /// What is wrong, with the number of the line.
     pub fn read_all(text: &str) -> Result<Vec<Wish>, String> {
-        let mut wishes = Vec::new();
+        let mut wishes: Vec<Wish> = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let line = line.trim_start_matches('\u{feff}').trim_end_matches('\r');
             if line.trim().is_empty() || line.starts_with('#') || number == 0 && line.starts_with("group,") {
@@ -172,6 +159,8 @@ pub struct Wishes {
     found: HashMap<(Vec<u8>, Vec<u8>, i32), Vec<Origin>>,
     /// Logs that hold something of a group, by its name in the output.
     homes: HashMap<Vec<u8>, usize>,
+    /// Topics of groups that are asked for, by their names in the output.
+    topics: BTreeSet<(Vec<u8>, Vec<u8>)>,
     /// Keys that a transaction holds that has not ended.
     pub pending: Vec<Wish>,
 }
@@ -199,6 +188,7 @@ impl Wishes {
             let (new_group, new_topic) = (renames.group(group).to_vec(), renames.topic(topic).to_vec());
             if self.has_group(&new_group) {
                 self.homes.insert(new_group.clone(), feed);
+                self.topics.insert((new_group.clone(), new_topic.clone()));
             }
             for (partition, slot) in state.offsets.slots(prefix) {
                 let place = (new_group.clone(), new_topic.clone(), partition);
@@ -232,6 +222,26 @@ impl Wishes {
                 self.pending.push(Wish { group: place.0, topic: place.1, partition, offset: *offset });
             }
         }
+    }
+
+    /// What is asked for of a group, by its name in the output: topic, partition and offset.
+    pub fn of_group<'w>(&'w self, group: &'w [u8]) -> impl Iterator<Item = (&'w [u8], i32, i64)> {
+        let from = (group.to_vec(), Vec::new(), i32::MIN);
+        let all = self.all.range(from..).take_while(move |((name, ..), _)| name == group);
+        all.map(|((_, topic, partition), offset)| (topic.as_slice(), *partition, *offset))
+    }
+
+    /// Groups of which nothing is in any log, once all were looked at.
+    pub fn strangers(&self) -> BTreeSet<&[u8]> {
+        self.all.keys().map(|(group, ..)| group.as_slice()).filter(|group| !self.homes.contains_key(*group)).collect()
+    }
+
+    /// Topics of which a group that is there has no commit.
+    pub fn new_topics(&self) -> BTreeSet<(&[u8], &[u8])> {
+        let all = self.all.keys().filter(|(group, topic, _)| {
+            self.homes.contains_key(group) && !self.topics.contains(&(group.clone(), topic.clone()))
+        });
+        all.map(|(group, topic, _)| (group.as_slice(), topic.as_slice())).collect()
     }
 
     /// What to do, at a moment in milliseconds since 1970. `home` says to which log a group goes that none holds, by its
@@ -282,29 +292,24 @@ impl SetOffsets {
     pub(super) fn apply(&self, origin: Origin, draft: &mut Draft<'_>) {
         let Some(offset) = self.replaced.get(&origin) else { return };
         let Some((record_type, value)) = self.changed(draft, *offset) else { return };
-        let (old, new) = value;
+        let Changed { old, expiry, new } = value;
         draft.value = Some(Cow::Owned(new));
-        draft.notes.push(Note::saying("set-offset", format!("{record_type}: {old} becomes {offset}")));
+        draft.notes.push(Note::saying("set-offset", format!("{record_type}: {old} becomes {offset}{expiry}")));
     }
 
-    fn changed(&self, draft: &Draft<'_>, offset: i64) -> Option<(&'static str, (i64, Vec<u8>))> {
+    fn changed(&self, draft: &Draft<'_>, offset: i64) -> Option<(&'static str, Changed)> {
         let record_type = Key::decode(&draft.key).ok()?.record_type;
         let mut value = record_type.decode_value(draft.value.as_deref()?).ok()?;
         let old;
+        let mut expiry = String::new();
         match &mut value.data {
             Value::OffsetCommit(data) => {
                 old = data.offset;
-                let lives = data.expire_timestamp.saturating_sub(data.commit_timestamp);
-                if data.expire_timestamp != -1 {
-                    data.expire_timestamp = self.now.saturating_add(lives);
-                }
-                (data.offset, data.commit_timestamp, data.leader_epoch) = (offset, self.now, -1);
-                data.metadata = Text(b"");
+                expiry = set(data, offset, self.now);
             }
             Value::LegacyOffsetCommitOfLaterVersion(data) => {
                 old = data.offset;
-                (data.offset, data.commit_timestamp, data.leader_epoch) = (offset, self.now, -1);
-                data.metadata = Text(b"");
+                expiry = set(data, offset, self.now);
             }
             Value::LegacyOffsetCommit(data) => {
                 old = data.offset;
@@ -315,6 +320,36 @@ impl SetOffsets {
         }
         let mut bytes = Vec::new();
         value.encode(&mut bytes);
-        Some((record_type.name(), (old, bytes)))
+        Some((record_type.name(), Changed { old, expiry, new: bytes }))
     }
+}
+
+/// Sets a commit at a moment; says in words what became of a time to live of its own.
+fn set(data: &mut OffsetCommitValue<'_>, offset: i64, now: i64) -> String {
+    let before = data.expire_timestamp;
+    let lives = lives(data.commit_timestamp, before);
+    (data.offset, data.commit_timestamp, data.leader_epoch) = (offset, now, -1);
+    data.metadata = Text(b"");
+    data.expire_timestamp = lives.map_or(-1, |lives| now.saturating_add(lives));
+    match lives {
+        Some(_) => format!("; expireTimestamp: {before} becomes {}", data.expire_timestamp),
+        None if before == -1 => String::new(),
+        None => format!("; expireTimestamp {before} is dropped: it was over when it was committed"),
+    }
+}
+
+/// A commit that is set.
+struct Changed {
+    /// The offset that it had.
+    old: i64,
+    /// What became of a time to live of its own, in words; empty if it had none.
+    expiry: String,
+    /// The new value.
+    new: Vec<u8>,
+}
+
+/// How long a commit lives that says so itself, in ms; None if it does not, or was over when it was committed.
+pub fn lives(commit_timestamp: i64, expire_timestamp: i64) -> Option<i64> {
+    let lives = expire_timestamp.saturating_sub(commit_timestamp);
+    (expire_timestamp != -1 && lives > 0).then_some(lives)
 }

@@ -102,6 +102,13 @@ impl Tally {
         }
     }
 
+    /// A batch that was put right before it came here counts as written anew: so many were copied and moved before it.
+    pub(super) fn count_mended(&mut self, before: Option<(u64, u64)>) {
+        let Some((copied, moved)) = before else { return };
+        self.rebuilt += (self.copied - copied) + (self.moved - moved);
+        (self.copied, self.moved) = (copied, moved);
+    }
+
     /// Whether anything differs from the input.
     pub fn is_untouched(&self) -> bool {
         self.copied == self.batches && self.appended_records == 0

@@ -5,7 +5,7 @@
 
 use super::Origin;
 use super::feed::Feed;
-use super::run::{How, Ran, Sink, run};
+use super::run::{How, Nowhere, Ran, Sink, run};
 use super::tally::Edited;
 use crate::log::{Batch, Inflater};
 use crate::model::preflight::{Coordinator, Preflight, Verdict};
@@ -221,19 +221,4 @@ impl Sink for Logs<'_, '_> {
     fn read(&mut self, bytes: u64) {
         self.listener.read(bytes);
     }
-}
-
-/// Takes everything, and keeps nothing.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn batch(&mut self, _: usize, _: &Batch<'_>) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn edited(&mut self, _: &Edited<'_>) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn read(&mut self, _: u64) {}
 }

@@ -2,25 +2,29 @@
 //!
 //! Must not know: how edits are carried out.
 
+use super::selectors::{Unmet, refuse_two_offsets, rename_hint};
 use super::{Job, partition_count};
 use crate::cli::Usage;
 use crate::cli::input::Partition;
 use crate::cli::render::name::visible;
-use crate::cli::select::GroupPattern;
+use crate::cli::time;
 use crate::model::assemble::Groups;
+use crate::model::expiry::Expiries;
 use crate::model::load::{Loading, Until, load};
 use crate::model::partitioner::partition_of;
 use crate::model::replay::{Helper, State};
 use crate::model::rules::{Release, Rules};
 use crate::model::topics::Topics;
+use crate::model::view::{Commit, Offset};
 use crate::rewrite::edit::Edits;
-use crate::rewrite::edit::drops::{Drops, Expired, Names};
+use crate::rewrite::edit::drops::{Drops, Expired};
 use crate::rewrite::edit::redact::Redact;
 use crate::rewrite::edit::rename::Renames;
-use crate::rewrite::edit::set_offset::{Wish, Wishes};
+use crate::rewrite::edit::set_offset::{Wish, Wishes, lives};
 use crate::rewrite::edit::target::Target;
+use crate::schema::names::Kind;
 use anyhow::{Context as _, Result};
-use std::ffi::OsString;
+use std::sync::Arc;
 
 impl Job<'_> {
     /// All edits of records: what they depend on is looked up in the logs.
@@ -30,10 +34,10 @@ impl Job<'_> {
         let renames = Renames::new(args.naming.rename_group.clone(), args.naming.rename_topic.clone());
         let mut edits = Edits {
             drops: Drops {
-                groups: names(&dropping.drop_group)?,
-                keep: names(&dropping.keep_group)?,
-                topics: dropping.drop_topic.iter().map(|topic| topic.as_encoded_bytes().to_vec()).collect(),
-                types: dropping.drop_type.iter().copied().collect(),
+                groups: self.selectors.groups("--drop-group", &dropping.drop_group)?,
+                keep: self.selectors.groups("--keep-group", &dropping.keep_group)?,
+                topics: self.selectors.topics("--drop-topic", &dropping.drop_topic),
+                types: dropping.drop_type.iter().map(|number| (*number, Arc::default())).collect(),
                 log_starts: partitions.iter().map(|partition| self.log_start(partition)).collect(),
                 ..Drops::default()
             },
@@ -42,6 +46,13 @@ impl Job<'_> {
             redact: self.redact()?,
             ..Edits::default()
         };
+        for (number, met) in &edits.drops.types {
+            self.selectors.watch("--drop-type", &number.to_string(), met.clone(), "");
+        }
+        for (kind, old, met) in edits.renames.met() {
+            let option = if kind == Kind::Group { "--rename-group" } else { "--rename-topic" };
+            self.selectors.watch(option, &visible(old), met, rename_hint(old));
+        }
         let mut wishes = Wishes::new(self.wishes()?);
         if !dropping.drop_expired && wishes.is_empty() {
             self.before += partitions.iter().map(Partition::bytes).sum::<u64>();
@@ -53,6 +64,7 @@ impl Job<'_> {
                 edits.drops.expired.push(self.expired(partition, &state));
             }
             wishes.look(feed, &state, &edits.drops, &edits.renames);
+            self.expire_at_once(&state, &wishes, &edits.renames);
         }
         for wish in &wishes.pending {
             self.context.note(&format!(
@@ -64,12 +76,63 @@ impl Job<'_> {
                 wish.offset
             ));
         }
+        for group in wishes.strangers() {
+            let group = visible(group);
+            self.unmet.push(Unmet {
+                kind: "unmatched",
+                option: "--set-offset",
+                message: format!("nothing of group {group} is in the log: commits of a new group are written"),
+                value: group,
+            });
+        }
+        for (group, topic) in wishes.new_topics() {
+            self.context.note(&format!(
+                "group {} has no commit of topic {}: one is appended",
+                visible(group),
+                visible(topic)
+            ));
+        }
         let count = self.args.framing.partitions;
         edits.set_offsets = wishes.settle(self.now(), |group| match count {
             Some(_) => Ok(0),
             None => home(group, partitions),
         })?;
         Ok(edits)
+    }
+
+    /// Offsets that a broker would remove again as soon as it has loaded them, by the group as it stands in the log.
+    fn expire_at_once(&mut self, state: &State, wishes: &Wishes, renames: &Renames) {
+        let (now, retention) = (self.now(), self.args.dropping.retention);
+        let mut topics = Topics::default();
+        let groups = Groups::of(state);
+        groups.learn_topics(&mut topics);
+        for name in groups.names().filter(|name| wishes.has_group(renames.group(name))) {
+            let Some(group) = groups.group(name, &topics) else { continue };
+            let expiries = Expiries::of(&group, retention);
+            for (topic, partition, _) in wishes.of_group(renames.group(name)) {
+                let is_it = |it: &&Offset| it.partition == partition && renames.topic(&it.topic) == topic;
+                let mut offset = match group.offsets.iter().find(is_it) {
+                    Some(offset) => offset.clone(),
+                    None => Offset { topic: topic.to_vec(), partition, committed: None, pending: Vec::new() },
+                };
+                let before = offset.committed.take();
+                offset.committed = Some(set_commit(before, now));
+                let expiry = expiries.expiry(&offset);
+                let Some((at, rule)) = expiry.and_then(|it| Some((it.at?, it.rule))) else { continue };
+                if at > now {
+                    continue;
+                }
+                let value = format!("{}/{}/{partition}", visible(renames.group(name)), visible(topic));
+                let message = format!(
+                    "{value}: a broker would remove the offset that is set at once: it expired at {} ({}, {} days by \
+                     default); start a member of the group before the broker looks, or raise offsets.retention.minutes",
+                    time::rfc3339(at),
+                    rule.words(),
+                    retention / 86_400_000
+                );
+                self.unmet.push(Unmet { kind: "expires-at-once", option: "--set-offset", value, message });
+            }
+        }
     }
 
     fn redact(&self) -> Result<Option<Redact>> {
@@ -88,7 +151,8 @@ impl Job<'_> {
         let mut wishes = Vec::new();
         if let Some(path) = &naming.offsets_from {
             let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-            wishes.extend(Wish::read_all(&text).map_err(|why| anyhow::anyhow!("{}: {why}", path.display()))?);
+            let listed = Wish::read_all(&text).and_then(|all| refuse_two_offsets(&all).map(|()| all));
+            wishes.extend(listed.map_err(|why| anyhow::anyhow!("{}: {why}", path.display()))?);
         }
         // What stands on the command line overrules the file.
         wishes.extend(naming.set_offset.iter().cloned());
@@ -124,6 +188,21 @@ impl Job<'_> {
     }
 }
 
+/// A commit as it is set at a moment.
+fn set_commit(before: Option<Commit>, now: i64) -> Commit {
+    let expire_timestamp = before.as_ref().and_then(|it| lives(it.commit_timestamp, it.expire_timestamp?));
+    Commit {
+        offset: 0,
+        leader_epoch: -1,
+        metadata: Vec::new(),
+        commit_timestamp: now,
+        expire_timestamp: expire_timestamp.map(|lives| now.saturating_add(lives)),
+        topic_id: None,
+        version: 3,
+        log_offset: 0,
+    }
+}
+
 /// The log of the partition that a group hashes to.
 fn home(group: &[u8], partitions: &[Partition]) -> Result<usize> {
     let n = partition_count(partitions);
@@ -145,13 +224,4 @@ fn random() -> Result<Vec<u8>> {
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut seed));
     read.context("no randomness from /dev/urandom; give a --seed")?;
     Ok(seed)
-}
-
-/// Names, or globs.
-fn names(patterns: &[OsString]) -> Result<Option<Names>> {
-    if patterns.is_empty() {
-        return Ok(None);
-    }
-    let patterns = patterns.iter().map(GroupPattern::name_or_glob).collect::<Result<Vec<_>, _>>().map_err(Usage)?;
-    Ok(Some(Box::new(move |group: &[u8]| patterns.iter().any(|pattern| pattern.matches(group)))))
 }

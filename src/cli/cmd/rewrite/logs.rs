@@ -3,16 +3,15 @@
 //! Must not know: what becomes of records.
 
 use super::{Job, Unit};
-use crate::cli::cmd::new_log::{files, read_other};
+use crate::cli::cmd::new_log::{OnDamage, Seeking, find_sound, read_other};
 use crate::cli::input::Partition;
+use crate::cli::render::damage::Found;
 use crate::log::checkpoint::partition_metadata;
 use crate::log::dir::OtherKind;
 use crate::model::load::log_start;
 use crate::rewrite::apply::SEGMENT_BYTES;
 use crate::rewrite::edit::write::NewLog;
-use crate::rewrite::salvage::{Manner, Salvage, Wreck, survey};
-use crate::rewrite::survey::Wishes;
-use crate::rewrite::union::Take;
+use crate::rewrite::salvage::Salvage;
 use anyhow::{Result, bail};
 
 /// Where logs are merged or numbered anew, segments grow to so many bytes, as those of this topic do.
@@ -27,24 +26,24 @@ impl Job<'_> {
         log_start(&partition.dir.as_ref()?.path, partition.number?).filter(|start| *start > 0)
     }
 
-    /// Finds what is sound in a log.
-    pub(super) fn survey(&mut self, partition: &Partition) -> Result<Salvage> {
-        let wreck = Wreck { own: files(partition), log_start: self.log_start(partition), ..Wreck::default() };
-        let manner = Manner {
-            wishes: Wishes { keep_doubtful: false, mend: false },
-            leftovers: Take::Lost,
+    /// Finds what is sound in a log, and what is not.
+    pub(super) fn survey(&mut self, partition: &Partition) -> Result<(Salvage, Found)> {
+        let how = Seeking {
+            log_start: self.log_start(partition),
             max_inflated: self.max_inflated(),
+            on_damage: if self.args.skip_damage { OnDamage::Skip } else { OnDamage::Refuse },
+            interrupt: self.interrupt,
         };
         let (before, context) = (self.before, &*self.context);
-        let salvage = survey(&wreck, &manner, self.interrupt, &mut |bytes| context.at(before + bytes))?;
+        let (salvage, found) = find_sound(partition, &how, &mut |bytes| context.at(before + bytes))?;
         self.before += partition.bytes();
-        Ok(salvage)
+        Ok((salvage, if self.args.redact { found.without_names() } else { found }))
     }
 
     pub(super) fn segment_bytes(&self) -> u64 {
         let anew = self.args.framing.renumber || self.args.framing.partitions.is_some();
         let otherwise = if anew { TOPIC_SEGMENT_BYTES } else { SEGMENT_BYTES };
-        self.args.framing.segment_bytes.map_or(otherwise, |bytes| bytes as u64)
+        self.args.framing.segment_bytes.unwrap_or(otherwise)
     }
 
     /// What a unit's new logs begin with.

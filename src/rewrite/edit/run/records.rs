@@ -63,6 +63,13 @@ impl Engine<'_> {
         if header.transactional {
             by_target.keys().for_each(|target| self.open.data(feed, header.producer_id, *target));
         }
+        if self.shards() {
+            let producer = header.transactional.then_some(header.producer_id);
+            for (record, _) in decided.records.iter().filter(|(_, decision)| decision.drop.is_none()) {
+                self.ran.copies.record(feed, record.key);
+                self.watch.record(feed, record.key, producer);
+            }
+        }
         let mut rebuilt = false;
         for (target, places) in &by_target {
             rebuilt |= self.part(&decided, *target, places)?;

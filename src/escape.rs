@@ -17,7 +17,7 @@ pub fn visible(name: &[u8]) -> String {
             match c {
                 '\\' if escape(name.get(at..).unwrap_or_default()).is_some() => shown.push_str("\\x5c"),
                 c if c.is_ascii_control() => shown.push_str(&format!("\\x{:02x}", c as u32)),
-                c if c.is_control() || turns(c) => shown.push_str(&format!("\\u{{{:x}}}", c as u32)),
+                c if disturbs(c) => shown.push_str(&format!("\\u{{{:x}}}", c as u32)),
                 c => shown.push(c),
             }
             at += c.len_utf8();
@@ -89,6 +89,11 @@ pub fn lossless(text: &[u8]) -> String {
 
 fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|digit| digit as u8)
+}
+
+/// Whether a character disturbs what stands around it: it controls a terminal, turns the direction, or breaks a line.
+pub fn disturbs(c: char) -> bool {
+    c.is_control() || turns(c)
 }
 
 /// Marks that turn the direction of what follows, or break a line.

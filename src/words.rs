@@ -24,6 +24,21 @@ pub fn span(ms: i64) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
+/// How long ago something was: `3 d 4 h ago`, `3 d 4 h in the future`.
+pub fn ago(age: i64) -> String {
+    if age < 0 { format!("{} in the future", span(age.saturating_neg())) } else { format!("{} ago", span(age)) }
+}
+
+/// How old something is: `3 d 4 h old`, `3 d 4 h in the future`.
+pub fn old(age: i64) -> String {
+    if age < 0 { ago(age) } else { format!("{} old", span(age)) }
+}
+
+/// For how long something has lasted: `for 3 d 4 h`, `since 3 d 4 h in the future`.
+pub fn lasting(age: i64) -> String {
+    if age < 0 { format!("since {}", ago(age)) } else { format!("for {}", span(age)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +50,9 @@ mod tests {
         assert_eq!(span(90), "90 ms");
         assert_eq!(span(-5), "-5 ms");
         assert_eq!(span(0), "0 ms");
+        assert_eq!((ago(60_000), ago(-60_000)), ("1 min ago".to_owned(), "1 min in the future".to_owned()));
+        assert_eq!((old(0), old(i64::MIN)), ("0 ms old".to_owned(), ago(i64::MIN)));
+        assert_eq!((lasting(5), lasting(-5)), ("for 5 ms".to_owned(), "since 5 ms in the future".to_owned()));
     }
 
     #[test]

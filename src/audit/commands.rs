@@ -11,11 +11,14 @@ pub struct Commands {
     pub bootstrap: String,
     /// The paths of the audit, as words of a shell.
     pub paths: String,
+    /// The options of the audit by which it read them, as words of a shell, with the clock that it went by: what a command
+    /// of ours selects must be what the finding is about.
+    pub reading: String,
 }
 
 impl Default for Commands {
     fn default() -> Self {
-        Commands { bootstrap: "BROKER:9092".to_owned(), paths: "PATH".to_owned() }
+        Commands { bootstrap: "BROKER:9092".to_owned(), paths: "PATH".to_owned(), reading: String::new() }
     }
 }
 
@@ -74,12 +77,15 @@ impl Commands {
         )
     }
 
-    /// Deletes the silent groups of a family, which a regular expression matches.
-    pub fn delete_family(&self, regex: &str, silent_for_ms: i64) -> String {
+    /// Deletes the silent groups of a family, which a regular expression matches. Their names must not hold line feeds: the
+    /// pipe takes each line for a name.
+    /// `groups` goes by commits alone, so what changed otherwise behind `silent_since` (ms since 1970) is left out by jq.
+    pub fn delete_family(&self, regex: &str, silent_for_ms: i64, silent_since: i64) -> String {
         let bootstrap = word(self.bootstrap.as_bytes());
+        let reading = if self.reading.is_empty() { String::new() } else { format!(" {}", self.reading) };
         format!(
-            "grouplog groups --group-regex {} --state Empty --inactive-for {} --format jsonl {} | \
-             jq -r '\"--group\", .group' | xargs -d '\\n' -n 200 kafka-consumer-groups.sh --bootstrap-server {bootstrap} --delete",
+            "grouplog groups --group-regex {} --state Empty --inactive-for {}{reading} --format jsonl -- {} | \
+             jq -r 'select((.stateTimestamp // 0) < {silent_since}) | \"--group\", .group' | xargs -d '\\n' -n 200 kafka-consumer-groups.sh --bootstrap-server {bootstrap} --delete",
             word(regex.as_bytes()),
             span(silent_for_ms),
             self.paths,
@@ -117,7 +123,7 @@ pub fn word(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         // In front a minus would make an option of it, a tilde a home.
         Ok(text) if !text.is_empty() && text.chars().all(harmless) => text.to_owned(),
-        Ok(text) if !text.chars().any(char::is_control) => format!("'{}'", text.replace('\'', "'\\''")),
+        Ok(text) if !text.chars().any(crate::escape::disturbs) => format!("'{}'", text.replace('\'', "'\\''")),
         _ => {
             let escaped = |byte: &u8| match byte {
                 b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
@@ -135,7 +141,7 @@ mod tests {
 
     #[test]
     fn words_of_a_shell() {
-        let cases: [(&[u8], &str); 8] = [
+        let cases: [(&[u8], &str); 9] = [
             (b"orders-v1.2", "orders-v1.2"),
             (b"", "''"),
             (b"a b", "'a b'"),
@@ -144,6 +150,7 @@ mod tests {
             ("größe".as_bytes(), "größe"),
             (b"a\nb'", "$'a\\x0ab\\''"),
             (b"\xff\\", "$'\\xff\\\\'"),
+            ("\u{202e}x".as_bytes(), "$'\\xe2\\x80\\xaex'"),
         ];
         for (bytes, expected) in cases {
             assert_eq!(word(bytes), expected);

@@ -3,6 +3,7 @@
 //! Must not know: how it was found, and how it is printed.
 
 use super::code::Code;
+use std::path::{Path, PathBuf};
 
 /// How bad a finding is. Errors and warnings make the exit status 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,6 +103,8 @@ pub struct Finding {
     pub severity: Severity,
     /// The partition of `__consumer_offsets`, if it is known.
     pub partition: Option<i32>,
+    /// The partition's folder, or its segment if that alone was read; which broker's copy that is.
+    pub path: Option<PathBuf>,
     /// The name of the file: a segment, or one beside it. None for a finding on a whole partition.
     pub segment: Option<String>,
     /// Of the batch or hole in a segment, or the entry in another file: in bytes from its start.
@@ -123,6 +126,7 @@ impl Finding {
             code,
             severity: code.severity(),
             partition: None,
+            path: None,
             segment: None,
             position: None,
             offset: None,
@@ -135,6 +139,11 @@ impl Finding {
     /// With another severity than the code's own.
     pub fn severity(self, severity: Severity) -> Self {
         Finding { severity, ..self }
+    }
+
+    /// In a partition's folder, or in a segment that was read by itself.
+    pub fn path(self, path: &Path) -> Self {
+        Finding { path: Some(path.to_owned()), ..self }
     }
 
     /// In a file.

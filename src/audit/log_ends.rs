@@ -20,6 +20,7 @@ pub struct Ends {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogEnds {
     ends: BTreeMap<(Vec<u8>, i32), Ends>,
+    without_end: u64,
 }
 
 impl LogEnds {
@@ -28,18 +29,28 @@ impl LogEnds {
         self.ends.get(&(topic.to_vec(), partition)).copied()
     }
 
+    /// How many lines name a partition without an end, as the tool writes it where no leader answers. They were skipped.
+    pub fn without_end(&self) -> u64 {
+        self.without_end
+    }
+
     /// Reads lines; empty ones and those that begin with `#` are skipped.
     ///
     /// # Errors
     /// With [`io::ErrorKind::InvalidData`] and the line's number if a line is no such one.
     pub fn parse(text: &str) -> io::Result<LogEnds> {
         let mut all = LogEnds::default();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (i, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let Some((topic, partition, ends)) = parse_line(line) else {
+            if is_without_end(line) {
+                all.without_end += 1;
+                continue;
+            }
+            let Some((topic, partition, ends)) = parse_line(line).filter(makes_sense) else {
                 let what = format!("line {}: '{line}' is not topic,partition,start,end or topic:partition:end", i + 1);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             };
@@ -55,6 +66,17 @@ impl LogEnds {
         }
         Ok(all)
     }
+}
+
+/// `topic:partition:`.
+fn is_without_end(line: &str) -> bool {
+    let front = line.strip_suffix(':').and_then(|front| front.split_once(':'));
+    front.is_some_and(|(topic, partition)| !topic.is_empty() && partition.parse::<u32>().is_ok())
+}
+
+fn makes_sense((topic, partition, ends): &(&str, i32, Ends)) -> bool {
+    let start = ends.start.unwrap_or(0);
+    !topic.is_empty() && *partition >= 0 && start >= 0 && start <= ends.end
 }
 
 fn parse_line(line: &str) -> Option<(&str, i32, Ends)> {
@@ -83,7 +105,23 @@ mod tests {
         assert_eq!(ends.of(b"clicks", 1), None);
         let both = LogEnds::parse("clicks:0:70\nclicks:0:7\n").unwrap();
         assert_eq!(both.of(b"clicks", 0), Some(Ends { start: Some(7), end: 70 }));
-        assert!(LogEnds::parse("orders").is_err());
+        for bad in [
+            "orders",
+            "orders,0,7,5",
+            "orders,-1,5",
+            "orders:0:-1",
+            ":0:5",
+            "orders,0,-1,5",
+            "a:b:0:5",
+            "orders::",
+            "orders,0,",
+        ] {
+            let error = LogEnds::parse(&format!("clicks:0:7\n{bad}\n")).unwrap_err();
+            assert!(error.to_string().starts_with("line 2: "), "{bad}: {error}");
+        }
+        let gone = LogEnds::parse("\u{feff}clicks:0:\nclicks:1:9\n").unwrap();
+        assert_eq!((gone.without_end(), gone.of(b"clicks", 0)), (1, None));
+        assert!(gone.of(b"clicks", 1).is_some());
         assert!(LogEnds::parse("orders,x,1").is_err());
     }
 }

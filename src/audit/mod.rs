@@ -20,4 +20,4 @@ pub mod watch;
 
 pub use code::{Area, Code};
 pub use finding::{Fact, Finding, Severity};
-pub use list::List;
+pub use list::{List, Room};

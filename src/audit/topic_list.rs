@@ -39,9 +39,11 @@ impl TopicList {
     /// Reads lines `name,id,partitions`; blanks, empty lines and lines that begin with `#` are skipped.
     ///
     /// # Errors
-    /// With [`io::ErrorKind::InvalidData`] and the line's number if a number is none.
+    /// With [`io::ErrorKind::InvalidData`] and the line's number if a number or a name is none, or if there is no topic.
     pub fn parse(text: &str) -> io::Result<TopicList> {
         let mut list = TopicList::default();
+        let refused = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (i, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -49,20 +51,29 @@ impl TopicList {
             }
             let mut fields = line.split(',').map(str::trim);
             let (name, id, partitions) = (fields.next().unwrap_or_default(), fields.next(), fields.next());
+            if !is_legal(name) {
+                return refused(format!("line {}: {name:?} is no name of a topic", i + 1));
+            }
             let partitions = match partitions.filter(|text| !text.is_empty()) {
                 None => None,
                 Some(text) => match text.parse::<i32>() {
                     Ok(n) if n > 0 => Some(n),
-                    _ => {
-                        let what = format!("line {}: '{text}' is no number of partitions", i + 1);
-                        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-                    }
+                    _ => return refused(format!("line {}: '{text}' is no number of partitions", i + 1)),
                 },
             };
             list.topics.insert(name.as_bytes().to_vec(), Topic { id: id.and_then(parse_id), partitions });
         }
+        if list.topics.is_empty() {
+            return refused("no topic in it: with an empty list every topic would be gone".to_owned());
+        }
         Ok(list)
     }
+}
+
+/// Whether a cluster can have a topic of this name: 1 to 249 of letters, digits, `.`, `_`, `-`.
+fn is_legal(name: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=249).contains(&name.len()) && name.bytes().all(legal) && !matches!(name, "." | "..")
 }
 
 #[cfg(test)]
@@ -77,5 +88,13 @@ mod tests {
         assert_eq!(list.topic(b"plain"), Some(&Topic::default()));
         assert_eq!(list.topic(b"gone"), None);
         assert!(TopicList::parse("orders,,six").is_err());
+        assert!(TopicList::parse("\u{feff}orders\n").unwrap().topic(b"orders").is_some());
+        for (bad, why) in
+            [("a b", "line 2: "), ("Topic: a\tId: x", "line 2: "), ("{\"a\": 1}", "line 2: "), (",,3", "line 2: ")]
+        {
+            let error = TopicList::parse(&format!("fine\n{bad}\n")).unwrap_err().to_string();
+            assert!(error.starts_with(why), "{error}");
+        }
+        assert!(TopicList::parse("").is_err() && TopicList::parse("# nothing\n\n").is_err());
     }
 }

@@ -3,6 +3,7 @@
 //! Two findings are the same if they have one code and concern the same thing: partition, group, and what the facts name of
 //! topic, member, producer and the like. Numbers and places may have changed. Must not know: what any code means.
 
+use crate::audit::Code;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -55,7 +56,9 @@ impl Baseline {
 
 fn identity(finding: &Value) -> String {
     let facts = NAMES.iter().map(|name| &finding["facts"][*name]);
-    let parts = [&finding["code"], &finding["partition"], &finding["group"]].into_iter().chain(facts);
+    // What counts those that are not listed stands for other ones when it counts more.
+    let more = &finding["facts"][if finding["code"] == Code::More.name() { "count" } else { "" }];
+    let parts = [&finding["code"], &finding["partition"], &finding["group"], more].into_iter().chain(facts);
     parts.map(Value::to_string).collect::<Vec<_>>().join("\u{1f}")
 }
 
@@ -77,6 +80,10 @@ mod tests {
         };
         assert!(!new("/offset", json!(5)) && !new("/facts/ageMs", json!(6)));
         assert!(new("/partition", json!(2)) && new("/group", json!("h")) && new("/facts/topic", json!("u")));
+        let more = |count| json!({"code": "more-findings", "partition": 1, "group": null, "facts": {"of": "c", "count": count}});
+        std::fs::write(file.path(), more(5).to_string()).unwrap();
+        let baseline = Baseline::read(file.path()).unwrap();
+        assert!(baseline.knows(&more(5)) && !baseline.knows(&more(6)));
         std::fs::write(file.path(), "{}\n").unwrap();
         assert!(Baseline::read(file.path()).is_err());
     }

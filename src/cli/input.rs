@@ -4,7 +4,7 @@
 
 use super::args::{Input, Reading};
 use super::talk::{Context, EmptyFolders};
-use crate::log::dir::{LeftOut, PartitionDir, Reason, SegmentFile, Variant};
+use crate::log::dir::{LeftOut, OtherFile, PartitionDir, Reason, SegmentFile, Variant};
 use crate::log::index;
 use crate::log::log_dir::{Lock, LogDirFiles};
 use crate::log::place::{LogDir, Other, Place, SegmentPlace, classify};
@@ -49,6 +49,13 @@ impl Partition {
         self.segments.iter().map(|segment| segment.path.clone()).collect()
     }
 
+    /// Names of files in it that have the name of a segment that would count, and are none that can be read: broken links,
+    /// folders.
+    pub fn unreadable_names(&self) -> impl Iterator<Item = &str> {
+        let others = self.dir.iter().flat_map(|dir| &dir.others);
+        others.filter(|other| other.is_named_segment()).map(|other| other.name.as_str())
+    }
+
     /// The folder it lies in, also of a single segment.
     pub fn folder(&self) -> Option<&Path> {
         match &self.dir {
@@ -81,8 +88,31 @@ pub fn open(input: &Input, context: &Context) -> Result<Vec<Partition>> {
     open_paths(&input.paths, &input.reading, context)
 }
 
+/// As [`open`], but what is named twice, by one path or by several that lead to it, is read once.
+pub fn open_once(input: &Input, context: &Context) -> Result<Vec<Partition>> {
+    let mut partitions = named(&input.paths, &input.reading, context)?;
+    let mut seen = BTreeSet::new();
+    partitions.retain(|partition| {
+        let is_new = partition.path().canonicalize().map_or(true, |path| seen.insert(path));
+        if !is_new {
+            context.note(&format!("{}: named before, and read once", partition.path().display()));
+        }
+        is_new
+    });
+    note_twice(&partitions, context);
+    note_live(&partitions, context);
+    Ok(partitions)
+}
+
 /// As [`open`].
 pub fn open_paths(paths: &[PathBuf], reading: &Reading, context: &Context) -> Result<Vec<Partition>> {
+    let partitions = named(paths, reading, context)?;
+    note_twice(&partitions, context);
+    note_live(&partitions, context);
+    Ok(partitions)
+}
+
+fn named(paths: &[PathBuf], reading: &Reading, context: &Context) -> Result<Vec<Partition>> {
     let mut partitions = Vec::new();
     for path in paths {
         let named = || path.display().to_string();
@@ -103,8 +133,6 @@ pub fn open_paths(paths: &[PathBuf], reading: &Reading, context: &Context) -> Re
             Place::Other(other) => bail!("{}: {}", named(), what_it_is(&other)),
         }
     }
-    note_twice(&partitions, context);
-    note_live(&partitions, context);
     Ok(partitions)
 }
 
@@ -161,7 +189,11 @@ fn segment(path: &Path, place: &SegmentPlace, reading: &Reading) -> Result<Parti
 fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partition> {
     let dir = PartitionDir::open(path).with_context(|| path.display().to_string())?;
     let has_leftovers = !dir.left_out.is_empty();
-    if dir.segments.is_empty() && !(has_leftovers && context.empty_folders() == EmptyFolders::KeptWithLeftovers) {
+    let keeps_unreadable = context.keeps_unreadable_folders() && has_unreadable(&dir);
+    if dir.segments.is_empty()
+        && !keeps_unreadable
+        && !(has_leftovers && context.empty_folders() == EmptyFolders::KeptWithLeftovers)
+    {
         let others = dir.left_out.len() + dir.others.len();
         let what = if others == 0 {
             "an empty folder".to_owned()
@@ -173,6 +205,10 @@ fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partiti
     dir.left_out.iter().for_each(|left_out| context.left_out(&left_out_line(left_out)));
     let segments = dir.segments.iter().map(segment_input).collect();
     Ok(Partition { number, dir: Some(dir), segments })
+}
+
+fn has_unreadable(dir: &PartitionDir) -> bool {
+    dir.others.iter().any(OtherFile::is_named_segment)
 }
 
 fn segment_input(file: &SegmentFile) -> SegmentInput {
@@ -197,6 +233,10 @@ fn of_log_dir(
         }
         found += 1;
         match PartitionDir::open(&place.path) {
+            Ok(dir) if dir.segments.is_empty() && context.keeps_unreadable_folders() && has_unreadable(&dir) => {
+                partitions.push(Partition { number: Some(place.partition), dir: Some(dir), segments: Vec::new() });
+                continue;
+            }
             Ok(dir) if dir.segments.is_empty() && context.tells_of_files() => {
                 partitions.push(Partition { number: Some(place.partition), dir: Some(dir), segments: Vec::new() });
                 continue;

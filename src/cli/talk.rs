@@ -34,6 +34,8 @@ pub struct Context {
     tells_of_files: bool,
     /// What becomes of partition folders without segments.
     empty_folders: EmptyFolders,
+    /// Whether folders count in which no segment can be read.
+    keeps_unreadable_folders: bool,
 }
 
 /// What becomes of partition folders without segments.
@@ -72,6 +74,7 @@ impl Context {
             next: Cell::new(0),
             tells_of_files: false,
             empty_folders: EmptyFolders::LeftOut,
+            keeps_unreadable_folders: false,
         }
     }
 
@@ -104,6 +107,16 @@ impl Context {
     /// For a verb whose output tells of files that are left out.
     pub fn tell_of_files(&mut self) {
         self.tells_of_files = true;
+    }
+
+    /// Whether folders count that hold no segment but what has the name of one and cannot be read.
+    pub fn keeps_unreadable_folders(&self) -> bool {
+        self.keeps_unreadable_folders
+    }
+
+    /// For a verb that tells of segments that cannot be read.
+    pub fn keep_unreadable_folders(&mut self) {
+        self.keeps_unreadable_folders = true;
     }
 
     /// What becomes of partition folders without segments.

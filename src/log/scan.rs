@@ -49,6 +49,11 @@ impl Hole {
         self.base_offset.is_some() || self.length < 8
     }
 
+    /// Whether it is a write that a stop cut short, if it is at the end of a log.
+    pub fn is_torn_write(&self) -> bool {
+        matches!(self.fault, FaultKind::TornBatch { .. }) && self.is_begun()
+    }
+
     /// The batch that the bytes are, with its length and magic put right; `segment` is all bytes of the file. None unless
     /// [`Hole::is_whole_batch`].
     pub fn mended(&self, segment: &[u8]) -> Option<Vec<u8>> {

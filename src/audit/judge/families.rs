@@ -78,8 +78,9 @@ pub(super) fn judge(ground: &Ground<'_>) -> Vec<Finding> {
 fn of_family(pattern: &str, family: &Family, ground: &Ground<'_>) -> Finding {
     let settings = ground.settings;
     let message = format!(
-        "{} of the pattern {pattern}: {} without members, {} of them silent for more than {}; {}",
+        "{} of the pattern {}: {} without members, {} of them silent for more than {}; {}",
         counted(family.count as u64, "group"),
+        crate::escape::visible(pattern.as_bytes()),
         family.empty,
         family.silent,
         crate::words::span(settings.stale_after),
@@ -97,10 +98,18 @@ fn of_family(pattern: &str, family: &Family, ground: &Ground<'_>) -> Finding {
         .fact("firstSign", family.signs.map(|(first, _)| first))
         .fact("lastSign", family.signs.map(|(_, last)| last))
         .fact("examples", Fact::List(examples));
-    if family.silent == 0 {
+    // A command that takes lines for names would delete others than these.
+    if family.silent == 0 || pattern.contains(['\n', '\0']) {
         return finding;
     }
-    finding.fact("command", settings.commands.delete_family(&regex_of(pattern), settings.stale_after))
+    finding.fact(
+        "command",
+        settings.commands.delete_family(
+            &regex_of(pattern),
+            settings.stale_after,
+            settings.now.saturating_sub(settings.stale_after),
+        ),
+    )
 }
 
 /// The pattern of a name that holds a UUID, a long hexadecimal number or a counter: with `<uuid>`, `<hex>` or `<n>` in

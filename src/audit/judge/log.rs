@@ -4,7 +4,7 @@
 
 use super::{Ground, Subject};
 use crate::audit::watch::shape::{Found, SegmentShape, Shape};
-use crate::audit::{Code, Fact, Finding, List};
+use crate::audit::{Code, Fact, Finding, List, Severity};
 use crate::log::dir::Variant;
 use crate::log::log_dir::CheckpointKind;
 use crate::words::{counted, span};
@@ -47,7 +47,16 @@ fn not_replayed(subject: &Subject<'_>) -> Option<Finding> {
     };
     let message =
         if unread.is_empty() { doubtful } else { format!("of the log {unread} could not be read; {doubtful}") };
-    let finding = Finding::new(Code::NotReplayed, message);
+    // An unclean stop leaves that, and nothing is lost by it: as `verify` has it.
+    let only_torn = subject.watch.shape.torn_tail && doubts.holes == 1;
+    let only_torn = only_torn && doubts.damaged_batches + bad_keys + doubts.bad_values + groups == 0;
+    let severity = if only_torn { Severity::Info } else { Code::NotReplayed.severity() };
+    let message = if only_torn {
+        "the log ends in a write that a stop cut short; no group is in doubt".to_owned()
+    } else {
+        message
+    };
+    let finding = Finding::new(Code::NotReplayed, message).severity(severity);
     let finding = match &subject.watch.shape.first_damage {
         Some((segment, position)) => finding.file(segment.as_str()).position(*position),
         None => finding,

@@ -6,7 +6,7 @@ use super::{Ground, OneGroup};
 use crate::audit::watch::Watch;
 use crate::audit::{Code, Fact, Finding, List, Severity};
 use crate::model::view::{Assignment, GroupState, GroupType, Member};
-use crate::words::{counted, span};
+use crate::words::{ago, counted, span};
 use std::collections::BTreeMap;
 
 /// So many members are named in a message.
@@ -46,7 +46,7 @@ fn away(one: &OneGroup<'_>, watch: &Watch, ground: &Ground<'_>, list: &mut List)
         let message = format!(
             "static member {} left {} and has not come back: {} wait for it",
             shown(&instance),
-            age.map_or("at an unknown time".to_owned(), |age| format!("{} ago", span(age))),
+            age.map_or("at an unknown time".to_owned(), ago),
             counted(member.assignment.len() as u64, "partition"),
         );
         let finding = one.finding(Code::StaticAway, message).severity(severity).offset(member.log_offset);
@@ -183,5 +183,5 @@ fn names<'m>(members: impl Iterator<Item = &'m Member>) -> Fact {
 
 /// A name in a sentence.
 pub(super) fn shown(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).escape_debug().to_string()
+    crate::escape::visible(name)
 }

@@ -16,14 +16,16 @@ mod steps;
 mod survey;
 mod transactions;
 
+use super::list::{Room, Wanted};
 use super::settings::Settings;
 use super::watch::Watch;
-use super::{Code, Finding, List};
+use super::{Area, Code, Finding, List};
 use crate::log::dir::PartitionDir;
 use crate::log::log_dir::LogDirFiles;
 use crate::model::assemble::Groups;
 use crate::model::replay::State;
 use crate::model::topics::Topics;
+use crate::words::counted;
 
 pub use survey::{Survey, Surveyed};
 
@@ -53,9 +55,20 @@ pub struct Ground<'g> {
     pub survey: &'g Surveyed,
 }
 
-/// Findings on one partition, area by area.
-pub fn partition(subject: &Subject<'_>, ground: &Ground<'_>) -> Vec<Finding> {
-    let mut list = List::of(subject.partition);
+/// Whether an audit raises a code at all; the others are those of `verify`.
+pub fn raises(code: Code) -> bool {
+    match code.area() {
+        Area::Members | Area::Groups | Area::Offsets | Area::Transactions | Area::Log | Area::Privacy => true,
+        Area::Bytes | Area::Partitions | Area::Batches | Area::Records | Area::Broker | Area::Side => {
+            matches!(code, Code::NullKey | Code::UnknownType | Code::SegmentUnreadable)
+        }
+    }
+}
+
+/// Findings on one partition, area by area: those that are asked for, by what stands in them but the segment and the
+/// position, which are looked up behind that.
+pub fn partition(subject: &Subject<'_>, ground: &Ground<'_>, room: Room, wanted: Wanted<'_>) -> Vec<Finding> {
+    let mut list = List::selected(subject.partition, room, wanted);
     log::judge(subject, ground, &mut list);
     transactions::judge(subject, ground, &mut list);
     let all = Groups::of(subject.state);
@@ -72,7 +85,7 @@ pub fn partition(subject: &Subject<'_>, ground: &Ground<'_>) -> Vec<Finding> {
         members::judge(&one, watch, ground, &mut list);
         groups::judge(&one, subject.partition, ground, &mut list);
         offsets::judge(&one, ground, &mut list);
-        steps::judge(&one, ground, &mut list);
+        steps::judge(&one, watch, ground, &mut list);
         privacy::judge(&one, &mut hosts, &mut list);
     }
     hosts.finish(&mut list);
@@ -99,6 +112,17 @@ impl OneGroup<'_> {
     /// A finding on the group, at its last record.
     fn finding(&self, code: Code, message: impl Into<String>) -> Finding {
         Finding::new(code, message).group(&self.group.name).offset(self.group.log_offsets.1)
+    }
+
+    /// With a command that resets offsets. The tool refuses while the group has members, and the group commits over it.
+    fn with_reset(&self, finding: Finding, command: String) -> Finding {
+        let finding = finding.fact("command", command);
+        let members = self.group.members.len() as u64;
+        if members == 0 {
+            return finding;
+        }
+        let message = format!("{}; stop the group first, it has {}", finding.message, counted(members, "member"));
+        Finding { message, ..finding.fact("stopFirst", true) }
     }
 
     /// When a record of group or members was last written, in ms since 1970; -1 unknown.

@@ -9,7 +9,7 @@ use crate::audit::{Code, Fact, Finding, List, Severity};
 use crate::model::expiry::{Expiries, Rule};
 use crate::model::view::{Commit, GroupType};
 use crate::schema::wire::Uuid;
-use crate::words::{counted, span};
+use crate::words::{counted, old, span};
 use std::collections::BTreeMap;
 
 /// No topic has so many records.
@@ -149,8 +149,7 @@ fn finding(one: &OneGroup<'_>, topic: &[u8], trouble: Trouble, case: &Case<'_>, 
         Trouble::Expired(_) => (Code::Expired, format!("{what} expired {} ago ({rule})", span(ago(at)))),
         Trouble::Expiring(_) => (Code::Expiring, format!("{what} will expire in {} ({rule})", span(-ago(at)))),
         Trouble::Unsubscribed => {
-            let age =
-                settings.age(newest).map_or(String::new(), |age| format!("; the last commit is {} old", span(age)));
+            let age = settings.age(newest).map_or(String::new(), |age| format!("; the last commit is {}", old(age)));
             (Code::Unsubscribed, format!("{what}, to which no member subscribes{age}"))
         }
         Trouble::TopicGone => (Code::TopicGone, format!("{what}, which is no topic of the cluster")),
@@ -160,8 +159,12 @@ fn finding(one: &OneGroup<'_>, topic: &[u8], trouble: Trouble, case: &Case<'_>, 
         Trouble::OtherId(_) => {
             (Code::TopicIdMismatch, format!("{what}, committed under another id than the current one"))
         }
-        Trouble::BelowStart => (Code::OutOfRange, format!("{what} below the start of its log: {}", numbers(named))),
-        Trouble::AboveEnd => (Code::OutOfRange, format!("{what} above the end of its log: {}", numbers(named))),
+        Trouble::BelowStart => {
+            (Code::OutOfRange, format!("{what} below the start of its log: {}", ranges(topic, case, ground)))
+        }
+        Trouble::AboveEnd => {
+            (Code::OutOfRange, format!("{what} above the end of its log: {}", ranges(topic, case, ground)))
+        }
         Trouble::Negative => (Code::Negative, format!("{what} below 0, such as {first}")),
         Trouble::Absurd => (Code::Absurd, format!("{what} beyond what any topic has, such as {first}")),
     };
@@ -176,7 +179,11 @@ fn finding(one: &OneGroup<'_>, topic: &[u8], trouble: Trouble, case: &Case<'_>, 
         .fact("lastCommit", newest);
     let finding = of_trouble(finding, topic, trouble, case, ground);
     match command(one, topic, &partitions, trouble, ground) {
-        Some(command) => finding.fact("command", command),
+        // Offsets of a topic are deleted while the group reads others.
+        Some(command) if matches!(trouble, Trouble::Unsubscribed | Trouble::TopicGone) => {
+            finding.fact("command", command)
+        }
+        Some(command) => one.with_reset(finding, command),
         None => finding,
     }
 }
@@ -223,6 +230,18 @@ fn command(one: &OneGroup<'_>, topic: &[u8], all: &[i32], trouble: Trouble, grou
         Trouble::OtherId(_) | Trouble::BelowStart | Trouble::Negative => reset("--to-earliest"),
         Trouble::AboveEnd | Trouble::Absurd => reset("--to-latest"),
     }
+}
+
+/// `0 (committed 9, log from 10 to 100)`.
+fn ranges(topic: &[u8], case: &Case<'_>, ground: &Ground<'_>) -> String {
+    let words = |(partition, commit): &(i32, &Commit)| {
+        let ends = ground.settings.log_ends.as_ref().and_then(|ends| ends.of(topic, *partition));
+        let start = ends.and_then(|ends| ends.start).map_or(String::new(), |start| format!(" from {start}"));
+        let end = ends.map_or(String::new(), |ends| format!(" to {}", ends.end));
+        format!("{partition} (committed {}, log{start}{end})", commit.offset)
+    };
+    let named: Vec<_> = case.commits.iter().take(NAMED).map(words).collect();
+    format!("{}{}", named.join(", "), if case.commits.len() > NAMED { ", …" } else { "" })
 }
 
 fn numbers(partitions: &[i32]) -> String {

@@ -4,14 +4,20 @@
 
 use super::members::shown;
 use super::{Ground, OneGroup};
-use crate::audit::watch::commits::Steps;
+use crate::audit::watch::Watch;
+use crate::audit::watch::commits::{Step, Steps};
 use crate::audit::{Code, Fact, Finding, List, Severity};
+use crate::model::view::GroupType;
 use crate::words::{counted, span};
+use std::collections::BTreeMap;
 
 /// Fewer repeated commits are not worth a word.
 const REPEATED: u64 = 100;
 /// What is read again after a rebalance or a crash is mostly less than this.
 const WIDE: u64 = 1_000_000;
+
+/// So many partitions are named in a message.
+const NAMED: usize = 20;
 
 /// Whether the group had members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +26,12 @@ enum Lively {
     Empty,
 }
 
-pub(super) fn judge(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
+pub(super) fn judge(one: &OneGroup<'_>, watch: &Watch, ground: &Ground<'_>, list: &mut List) {
     let Some(commits) = one.commits else { return };
     rewinds(one, &commits.live_rewinds, Lively::Members, list);
     rewinds(one, &commits.rewinds, Lively::Empty, list);
     list.extend(steps_of(one, Code::Jump, &commits.jumps, "ahead"));
-    epochs(one, &commits.epochs_behind, ground, list);
+    epochs(one, &commits.epochs_behind, watch, ground, list);
     repeated(one, list);
 }
 
@@ -60,28 +66,82 @@ fn steps_of(one: &OneGroup<'_>, code: Code, steps: &Steps, how: &str) -> Option<
     )
 }
 
-fn epochs(one: &OneGroup<'_>, steps: &Steps, ground: &Ground<'_>, list: &mut List) {
+fn epochs(one: &OneGroup<'_>, steps: &Steps, watch: &Watch, ground: &Ground<'_>, list: &mut List) {
     let Some(worst) = &steps.worst else { return };
-    let Some((topic, partition)) = worst.topic_partition() else { return };
+    let mut behind = BTreeMap::<&[u8], Vec<Behind>>::new();
+    for offset in &one.group.offsets {
+        if let Some(epochs) = watch.commits.epoch_behind(&one.group.name, &offset.topic, offset.partition) {
+            behind.entry(&offset.topic).or_default().push(Behind { partition: offset.partition, epochs });
+        }
+    }
+    if behind.is_empty() {
+        return list.extend(epochs_once(one, steps, worst));
+    }
+    for (topic, partitions) in behind {
+        list.push(epochs_now(one, topic, &partitions, ground));
+    }
+}
+
+/// A partition whose last commit is behind: its leader epoch, and the higher one of a commit before it.
+struct Behind {
+    partition: i32,
+    epochs: (i32, i32),
+}
+
+/// What was behind has been overtaken since.
+fn epochs_once(one: &OneGroup<'_>, steps: &Steps, worst: &Step) -> Option<Finding> {
+    let (topic, partition) = worst.topic_partition()?;
     let (before, after) = worst.leader_epochs;
     let message = format!(
-        "{} forward under a lower leader epoch: {}-{partition} went from epoch {before} to {after}",
+        "{} forward under a lower leader epoch, such as {}-{partition} from epoch {before} to {after}; later commits are sound",
         counted(steps.count, "commit"),
         shown(topic)
     );
-    let group = one.group;
-    let command = ground.settings.commands.reset(group.kind, &group.name, topic, &[partition], "--to-earliest");
-    list.push(
+    Some(
         one.finding(Code::EpochBehind, message)
+            .severity(Severity::Info)
             .offset(worst.log_offset)
             .fact("commits", steps.count)
             .fact("topic", Fact::Name(topic.to_vec()))
             .fact("topicPartition", partition)
             .fact("epochBefore", before)
             .fact("epochAfter", after)
-            .fact("timestamp", worst.timestamp)
-            .fact("command", command),
+            .fact("timestamp", worst.timestamp),
+    )
+}
+
+fn epochs_now(one: &OneGroup<'_>, topic: &[u8], behind: &[Behind], ground: &Ground<'_>) -> Finding {
+    let words = |it: &Behind| format!("{} (epoch {}, {} before)", it.partition, it.epochs.0, it.epochs.1);
+    let named: Vec<_> = behind.iter().take(NAMED).map(words).collect();
+    let more = if behind.len() > NAMED { ", …" } else { "" };
+    let message = format!(
+        "the latest commit of {} is under a lower leader epoch than a lower offset before it: partition {}{more}. If the \
+         leader-epoch-checkpoint of the partition ends below the higher epoch, the topic was made anew: reset",
+        shown(topic),
+        named.join(", "),
     );
+    let fact = |it: &Behind| {
+        let (epoch, before) = it.epochs;
+        Fact::Object(vec![
+            ("partition", it.partition.into()),
+            ("epochBefore", before.into()),
+            ("epochAfter", epoch.into()),
+        ])
+    };
+    let is_last = |it: &&crate::model::view::Offset| it.topic == topic;
+    let commits = one.group.offsets.iter().filter(is_last).filter_map(|offset| offset.committed.as_ref());
+    let finding = one
+        .finding(Code::EpochBehind, message)
+        .offset(commits.map(|commit| commit.log_offset).max().unwrap_or(-1))
+        .fact("topic", Fact::Name(topic.to_vec()))
+        .fact("partitions", Fact::List(behind.iter().map(fact).collect()));
+    let group = one.group;
+    if group.kind == GroupType::Share {
+        return finding;
+    }
+    let partitions: Vec<_> = behind.iter().map(|it| it.partition).collect();
+    let command = ground.settings.commands.reset(group.kind, &group.name, topic, &partitions, "--to-earliest");
+    one.with_reset(finding, command)
 }
 
 fn repeated(one: &OneGroup<'_>, list: &mut List) {

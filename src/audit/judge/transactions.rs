@@ -6,7 +6,7 @@ use super::members::shown;
 use super::{Ground, Subject};
 use crate::audit::watch::open::Transaction;
 use crate::audit::{Code, Fact, Finding, List};
-use crate::words::{counted, span};
+use crate::words::{counted, lasting};
 use std::collections::BTreeSet;
 
 /// So many groups are named in a message.
@@ -40,7 +40,7 @@ fn of_transaction(subject: &Subject<'_>, it: &Transaction, ground: &Ground<'_>) 
             format!(" of {}{}", named.join(", "), if n > NAMED { ", …" } else { "" })
         }
     };
-    let since = age.map_or("for an unknown time".to_owned(), |age| format!("for {}", span(age)));
+    let since = age.map_or("for an unknown time".to_owned(), lasting);
     let message = format!(
         "producer {} epoch {} has a transaction open {since}, with {}{of_groups}; {pinned} bytes lie behind its start",
         it.producer_id,

@@ -30,7 +30,7 @@ const PROGRESS_STEP: u64 = 1 << 20;
 pub(super) struct Walk<'w, 'd> {
     depth: Depth,
     dir: Option<&'d PartitionDir>,
-    list: List,
+    list: List<'static>,
     counts: Counts,
     lost: Lost,
     /// What the files beside the segments must agree with; none if they are not looked at.
@@ -368,9 +368,7 @@ impl Visitor for Walk<'_, '_> {
     fn hole(&mut self, segment: &Segment, hole: &Hole) -> io::Result<Step> {
         // Of the last segment, what an unclean stop leaves at the end is no damage.
         let is_end = self.range.is_last && hole.position + hole.length == segment.len();
-        // What was cut short begins with an offset that comes next, if it got as far as that; anything else is junk.
-        let begun = hole.base_offset.is_some() || hole.length < 8;
-        let torn = matches!(hole.fault, FaultKind::TornBatch { .. }) && begun;
+        let torn = hole.is_torn_write();
         let zeros = hole.fault == FaultKind::ZeroTail;
         let normal = zeros || torn && is_end;
         self.tell_side_of_hole(hole);

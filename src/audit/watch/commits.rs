@@ -46,6 +46,19 @@ struct Track {
     last: What,
     /// Commits that went forward, and how far in all.
     forward: (u32, u64),
+    /// The highest leader epoch of any, and the lowest offset committed under it. -1 for none.
+    highest: (i32, i64),
+}
+
+impl Track {
+    fn sees(&mut self, what: &What) {
+        let (epoch, offset) = self.highest;
+        if what.leader_epoch > epoch {
+            self.highest = (what.leader_epoch, what.offset);
+        } else if what.leader_epoch == epoch {
+            self.highest.1 = offset.min(what.offset);
+        }
+    }
 }
 
 /// A step from one commit of a key to the next.
@@ -141,6 +154,21 @@ impl Commits {
         self.groups.get(name)
     }
 
+    /// The leader epoch of a key's last commit, and the higher one of a commit that stood below it. None unless there was
+    /// such a one: epochs only rise along a log.
+    pub fn epoch_behind(&self, group: &[u8], topic: &[u8], partition: i32) -> Option<(i32, i32)> {
+        let mut key = Vec::new();
+        for name in [group, topic] {
+            key.extend_from_slice(&u16::try_from(name.len()).ok()?.to_be_bytes());
+            key.extend_from_slice(name);
+        }
+        key.extend_from_slice(&partition.to_be_bytes());
+        let track = self.keys.get(key.as_slice())?;
+        let ((highest, below), last) = (track.highest, track.last);
+        let behind = last.leader_epoch >= 0 && last.leader_epoch < highest && last.offset > below;
+        behind.then_some((last.leader_epoch, highest))
+    }
+
     /// A commit or a tombstone. `lively` says whether a group has members now.
     pub fn record(&mut self, said: &Said<'_>, producer_id: i64, lively: &dyn Fn(&[u8]) -> bool) {
         let record = said.record;
@@ -194,10 +222,12 @@ impl Commits {
         }
         let Some(track) = self.keys.get_mut(key) else {
             sums.keys += 1;
-            self.keys.insert(key.into(), Track { last: what, forward: (0, 0) });
+            let highest = (what.leader_epoch, what.offset);
+            self.keys.insert(key.into(), Track { last: what, forward: (0, 0), highest });
             return;
         };
         step(sums, track, key, what, || lively(group));
+        track.sees(&what);
         track.last = what;
     }
 }

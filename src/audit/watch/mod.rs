@@ -78,6 +78,7 @@ impl Visitor for Watch {
         if hole.fault != FaultKind::ZeroTail {
             self.shape.damage(segment.name(), hole.position);
         }
+        self.shape.torn_tail = hole.is_torn_write() && hole.position + hole.length == segment.len();
         Ok(Step::On)
     }
 

@@ -98,6 +98,8 @@ pub struct Shape {
     pub past_horizon: PastHorizon,
     /// The first damage: the segment's name and the position.
     pub first_damage: Option<(String, u64)>,
+    /// Whether the log ends in a write that a stop cut short: a broker cuts it off when it starts, nothing of it counted.
+    pub torn_tail: bool,
 }
 
 impl Shape {
@@ -109,6 +111,7 @@ impl Shape {
     /// A segment begins.
     pub fn segment(&mut self, segment: &Segment) {
         self.bytes += segment.len();
+        self.torn_tail = false;
         self.segments.push(SegmentShape {
             name: segment.name().to_owned(),
             base_offset: segment.base_offset(),

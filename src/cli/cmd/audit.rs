@@ -8,7 +8,8 @@ use crate::audit::log_ends::LogEnds;
 use crate::audit::settings::{DAY, Settings};
 use crate::audit::topic_list::TopicList;
 use crate::audit::watch::Watch;
-use crate::audit::{Finding, Severity};
+use crate::audit::{Code, Finding, Room, Severity};
+use crate::cli::Usage;
 use crate::cli::args::{AuditArgs, AuditFormat, TextFormat};
 use crate::cli::baseline::Baseline;
 use crate::cli::input::{self, Partition};
@@ -22,12 +23,13 @@ use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::dir::{OFFSETS_TOPIC, PartitionName, Variant};
 use crate::log::log_dir::LogDirFiles;
 use crate::model::assemble::Groups;
-use crate::model::load::{Loading, load_beside};
+use crate::model::load::{Loading, Until, load_beside};
 use crate::model::replay::{Helper, State};
 use crate::model::rules::{Release, Rules};
 use crate::model::topics::Topics;
-use crate::words::span;
+use crate::words::{counted, span};
 use anyhow::{Context as _, Result};
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
@@ -41,56 +43,110 @@ struct Read {
 
 /// Runs it.
 pub fn run(args: &AuditArgs, context: &mut Context) -> Result<Outcome> {
+    can_be_raised(&args.only)?;
     let settings = settings(args)?;
-    let filter = GroupFilter::new(&args.choice)?;
-    let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
-    let partitions = input::open(&args.input, context)?;
+    if let Some(skipped @ 1..) = settings.log_ends.as_ref().map(LogEnds::without_end) {
+        context.note(&format!("--log-ends: {} without an end skipped", counted(skipped, "partition")));
+    }
+    let wanted = Wanted::new(args)?;
+    context.keep_unreadable_folders();
+    let partitions = input::open_once(&args.input, context)?;
     // Read before the segments, so that it is not newer than they are.
     let log_dirs = log_dirs(&partitions)?;
-    let read = read(args, &settings, partitions, context)?;
+    let log_dir_count = crate::cli::state::log_dirs(partitions.iter()).len();
+    let (read, unreadable) = read(args, &settings, partitions, context)?;
     say_age(&read, &settings, context);
+    say_other_topics(&read, &settings, context);
     let topics = topics(&read, &settings);
     let survey = survey(&read, &topics, &settings);
     let ground = Ground { settings: &settings, topics: &topics, survey: &survey };
-    let mut all = judge::everywhere(&ground);
+    let listing = listing(args, context);
+    // A program is told all; of a table the first ones are seen.
+    let is_short = args.format == AuditFormat::Table && listing == Listing::First;
+    let room = if is_short { Room::ForTheFirst } else { Room::ForAll };
+    let asked_for = |finding: &Finding| wanted.has(finding);
+    let mut all: Vec<_> = judge::everywhere(&ground).into_iter().chain(unreadable).filter(asked_for).collect();
     for it in &read {
-        all.extend(judge::partition(&subject(it, &log_dirs), &ground));
+        let path = it.partition.path();
+        let found = judge::partition(&subject(it, &log_dirs), &ground, room, &asked_for);
+        all.extend(found.into_iter().map(|finding| finding.path(path)));
     }
-    let some_groups = !args.choice.group.is_empty() || !args.choice.group_regex.is_empty();
-    all.retain(|finding| {
-        finding.severity >= least(args.min_severity)
-            && (args.only.is_empty() || args.only.contains(&finding.code))
-            && !args.ignore.contains(&finding.code)
-            && (!some_groups || finding.group.as_deref().is_some_and(|group| filter.matches(group)))
-            && baseline.as_ref().is_none_or(|known| !known.knows(&finding_json(finding)))
-    });
-    all.sort_by_key(|finding| (Reverse(finding.severity), of(finding), finding.partition, finding.code));
+    let is_more = |finding: &Finding| finding.code == Code::More;
+    all.sort_by_key(|finding| (Reverse(finding.severity), of(finding), is_more(finding), finding.partition));
     let looked = Looked {
         partitions: read.len() as u64,
         groups: survey.groups,
         bytes: read.iter().map(|it| it.watch.shape.bytes).sum(),
+        log_dirs: log_dir_count,
     };
-    let text = text(&all, args, looked, context);
+    let text = text(&all, args, looked, listing, context);
     context.out.all(text.as_bytes())?;
+    wanted.say_known(context);
     Ok(if all.iter().any(|it| it.severity > Severity::Info) { Outcome::Findings } else { Outcome::Clean })
 }
 
+/// Refuses codes that no audit raises: nothing found would look like nothing wrong.
+fn can_be_raised(only: &[Code]) -> Result<(), Usage> {
+    match only.iter().find(|code| !judge::raises(**code)) {
+        None => Ok(()),
+        Some(code) => Err(Usage(format!("--only {}: an audit never raises it; 'grouplog verify' does", code.name()))),
+    }
+}
+
+/// Which findings are listed.
+struct Wanted<'a> {
+    args: &'a AuditArgs,
+    groups: GroupFilter,
+    baseline: Option<Baseline>,
+    /// How many were left out because the baseline has them.
+    known: Cell<u64>,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(args: &'a AuditArgs) -> Result<Self> {
+        let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
+        Ok(Wanted { args, groups: GroupFilter::new(&args.choice)?, baseline, known: Cell::new(0) })
+    }
+
+    fn has(&self, finding: &Finding) -> bool {
+        let args = self.args;
+        finding.severity >= least(args.min_severity)
+            && (args.only.is_empty() || args.only.contains(&finding.code))
+            && !args.ignore.contains(&finding.code)
+            && (args.choice.is_empty() || finding.group.as_deref().is_some_and(|group| self.groups.matches(group)))
+            && !self.is_known(finding)
+    }
+
+    fn is_known(&self, finding: &Finding) -> bool {
+        let known = self.baseline.as_ref().is_some_and(|baseline| baseline.knows(&finding_json(finding)));
+        self.known.set(self.known.get() + u64::from(known));
+        known
+    }
+
+    fn say_known(&self, context: &Context) {
+        if self.baseline.is_some() {
+            context.note(&format!("{} left out that the baseline has", counted(self.known.get(), "finding")));
+        }
+    }
+}
+
+fn listing(args: &AuditArgs, context: &Context) -> Listing {
+    if context.is_verbose() || !args.only.is_empty() { Listing::All } else { Listing::First }
+}
+
 /// The code by which a finding stands: what counts more of one code stands behind those.
-fn of(finding: &Finding) -> crate::audit::Code {
+fn of(finding: &Finding) -> Code {
     let of = finding.facts.iter().find_map(|(name, fact)| match fact {
-        crate::audit::Fact::Text(code) if *name == "of" => crate::audit::Code::of_name(code),
+        crate::audit::Fact::Text(code) if *name == "of" => Code::of_name(code),
         _ => None,
     });
     of.unwrap_or(finding.code)
 }
 
-fn text(findings: &[Finding], args: &AuditArgs, looked: Looked, context: &Context) -> String {
+fn text(findings: &[Finding], args: &AuditArgs, looked: Looked, listing: Listing, context: &Context) -> String {
     let all = |format| render::findings::findings(findings, format, context.looks());
     match args.format {
-        AuditFormat::Table => {
-            let listing = if context.is_verbose() || !args.only.is_empty() { Listing::All } else { Listing::First };
-            render::audit::text(findings, looked, listing, context.looks())
-        }
+        AuditFormat::Table => render::audit::text(findings, looked, listing, context.looks()),
         AuditFormat::Json => all(TextFormat::Json),
         AuditFormat::Jsonl => all(TextFormat::Jsonl),
         AuditFormat::Csv => all(TextFormat::Csv),
@@ -110,20 +166,50 @@ fn settings(args: &AuditArgs) -> Result<Settings> {
         None => None,
     };
     let paths: Vec<_> = args.input.paths.iter().map(|path| word(path.as_os_str().as_encoded_bytes())).collect();
+    let now = args.moments.now();
     Ok(Settings {
-        now: args.moments.now(),
+        now,
         stale_after: args.stale_after,
         retention: args.retention,
         max_transaction_timeout: args.max_transaction_timeout,
         topics,
         log_ends,
         offsets_partitions: args.offsets_partitions,
-        commands: Commands { bootstrap: args.bootstrap_server.clone(), paths: paths.join(" ") },
+        commands: Commands {
+            bootstrap: args.bootstrap_server.clone(),
+            paths: paths.join(" "),
+            reading: reading(args, now),
+        },
     })
 }
 
-/// One scan of every partition, for the replay and the watch.
-fn read(args: &AuditArgs, settings: &Settings, partitions: Vec<Partition>, context: &mut Context) -> Result<Vec<Read>> {
+/// The options by which the audit read what it judges, with moments as they came out, as words of a shell.
+fn reading(args: &AuditArgs, now: i64) -> String {
+    let (moments, reading) = (&args.moments, &args.input.reading);
+    let mut words = vec![format!("--now {now}")];
+    let mut add = |name: &str, value: Option<String>| words.extend(value.map(|value| format!("--{name} {value}")));
+    add("partition", reading.partition.map(|n| n.to_string()));
+    add("max-inflated", reading.max_inflated.map(|n| n.to_string()));
+    match moments.until(now) {
+        Until::Offset(offset) => add("at-offset", Some(offset.to_string())),
+        Until::Time(at) => add("at-time", Some(at.to_string())),
+        Until::End => {}
+    }
+    add("as-broker", moments.as_broker.map(|release| release.to_string()));
+    add("topics", moments.topics.as_ref().map(|path| word(path.as_os_str().as_encoded_bytes())));
+    let flags = [(reading.include_stray, "--include-stray"), (moments.ignore_log_start, "--ignore-log-start")];
+    words.extend(flags.iter().filter(|(given, _)| *given).map(|(_, flag)| (*flag).to_owned()));
+    words.join(" ")
+}
+
+/// One scan of every partition, for the replay and the watch; and a finding for each file that cannot be read, which takes
+/// nothing away from the other partitions.
+fn read(
+    args: &AuditArgs,
+    settings: &Settings,
+    partitions: Vec<Partition>,
+    context: &mut Context,
+) -> Result<(Vec<Read>, Vec<Finding>)> {
     let moments = &args.moments;
     context.begin(partitions.iter().map(Partition::bytes).sum());
     let helper = if moments.threads() > partitions.len() { Helper::ChecksCrcs } else { Helper::None };
@@ -139,11 +225,42 @@ fn read(args: &AuditArgs, settings: &Settings, partitions: Vec<Partition>, conte
         };
         let mut watch = Watch::new(settings.now);
         let state = load_beside(&partition.paths(), &how, progress, &mut watch);
-        Ok((state.with_context(|| partition.path().display().to_string())?, watch, log_start))
+        Ok(state.map(|state| (state, watch, log_start)).with_context(|| partition.path().display().to_string()))
     })?;
     context.end();
-    let read = |(partition, (state, watch, log_start))| Read { partition, state, watch, log_start };
-    Ok(partitions.into_iter().zip(loaded).map(read).collect())
+    if !loaded.is_empty() && loaded.iter().all(Result::is_err) {
+        // Nothing could be read: that is no finding, but a failure.
+        loaded.into_iter().collect::<Result<Vec<_>>>()?;
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let mut unreadable: Vec<_> = partitions.iter().flat_map(unreadable_files).collect();
+    let mut read = Vec::new();
+    for (partition, loaded) in partitions.into_iter().zip(loaded) {
+        match loaded {
+            Ok((state, watch, log_start)) => read.push(Read { partition, state, watch, log_start }),
+            Err(error) => unreadable.push(on(&partition, Finding::new(Code::SegmentUnreadable, reason(&error)))),
+        }
+    }
+    Ok((read, unreadable))
+}
+
+/// Why a partition could not be read, without its path.
+fn reason(error: &anyhow::Error) -> String {
+    format!("not read, nor anything of the partition: {}", error.root_cause())
+}
+
+/// Files that have the name of a segment and are none.
+fn unreadable_files(partition: &Partition) -> Vec<Finding> {
+    let finding = |name: &str| {
+        let message =
+            "it has the name of a segment, and is no file that can be read: what it held is not in this audit";
+        on(partition, Finding::new(Code::SegmentUnreadable, message).file(name))
+    };
+    partition.unreadable_names().map(finding).collect()
+}
+
+fn on(partition: &Partition, finding: Finding) -> Finding {
+    Finding { partition: partition.number, ..finding }.path(partition.path())
 }
 
 /// Ages count from now, which makes everything in an old copy look stale.
@@ -154,6 +271,21 @@ fn say_age(read: &[Read], settings: &Settings, context: &Context) {
             "the newest record is {} old: ages count from now. If this is a copy, give --now {latest}",
             span(age)
         ));
+    }
+}
+
+/// A list of none of the log's topics is the list of another cluster.
+fn say_other_topics(read: &[Read], settings: &Settings, context: &Context) {
+    let Some(list) = &settings.topics else { return };
+    let offsets = || read.iter().map(|it| &it.state.offsets);
+    let mut topics = offsets().flat_map(|them| them.prefixes().filter_map(|(number, ..)| Some(them.names(number)?.1)));
+    let mut any = false;
+    let known = topics.any(|topic| {
+        any = true;
+        list.topic(topic).is_some()
+    });
+    if any && !known {
+        context.note("--topics: none of the topics of the log is in the list; is it of another cluster?");
     }
 }
 

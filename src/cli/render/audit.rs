@@ -3,6 +3,7 @@
 //! Must not know: any one code.
 
 use super::findings::{place, severity};
+use super::name::visible;
 use super::table::{Looking, Looks};
 use crate::audit::{Code, Fact, Finding, Severity};
 use crate::words::counted;
@@ -25,6 +26,8 @@ pub struct Looked {
     pub groups: u64,
     /// Bytes of their segments.
     pub bytes: u64,
+    /// Folders that the partitions lie in: if there are several, each finding says in which it lies.
+    pub log_dirs: usize,
 }
 
 /// Of a warning or an error, so many are listed; of an info one.
@@ -44,7 +47,7 @@ pub fn text(findings: &[Finding], looked: Looked, listing: Listing, looks: Looks
         looked.bytes
     );
     for run in findings.chunk_by(|a, b| kind(a) == kind(b)) {
-        block(run, listing, looks, &mut out);
+        block(run, looked, listing, looks, &mut out);
     }
     if !findings.is_empty() {
         out.push_str(match listing {
@@ -73,7 +76,7 @@ fn number(finding: &Finding) -> u64 {
     more.unwrap_or(1)
 }
 
-fn block(run: &[Finding], listing: Listing, looks: Looks, out: &mut String) {
+fn block(run: &[Finding], looked: Looked, listing: Listing, looks: Looks, out: &mut String) {
     let Some(first) = run.first() else { return };
     let (name, how_bad) = kind(first);
     let all: u64 = run.iter().map(number).sum();
@@ -89,7 +92,10 @@ fn block(run: &[Finding], listing: Listing, looks: Looks, out: &mut String) {
     let times = if all > 1 { format!(" ({all})") } else { String::new() };
     out.push_str(&format!("\n{} {title}{times}\n", severity(how_bad, looks)));
     for finding in run.iter().take(shown) {
-        let place = place(finding);
+        let path = finding.path.as_deref().filter(|_| looked.log_dirs > 1);
+        let path = path.map(|path| visible(path.as_os_str().as_encoded_bytes()));
+        let place = [path, Some(place(finding)).filter(|it| !it.is_empty())];
+        let place = place.into_iter().flatten().collect::<Vec<_>>().join(", ");
         let place = if place.is_empty() { place } else { format!("{place}: ") };
         out.push_str(&format!("    {place}{}\n", finding.message));
         if let Some(command) = command(finding).filter(|_| listing == Listing::All) {
@@ -103,7 +109,10 @@ fn block(run: &[Finding], listing: Listing, looks: Looks, out: &mut String) {
     let done = run.iter().find_map(command).filter(|_| how_bad > Severity::Info);
     match done {
         Some(command) if listing == Listing::First => out.push_str(&format!("    $ {command}\n")),
-        None if how_bad > Severity::Info => out.push_str(&format!("    -> {}\n", first.code.next_step())),
+        None if how_bad > Severity::Info => {
+            let code = Code::of_name(name).unwrap_or(first.code);
+            out.push_str(&format!("    -> {}\n", code.next_step()));
+        }
         _ => {}
     }
 }

@@ -26,6 +26,7 @@ pub fn finding_json(finding: &Finding) -> Value {
         "code": finding.code.name(),
         "severity": finding.severity.name(),
         "partition": finding.partition,
+        "path": finding.path.as_deref().map(|path| lossless(path.as_os_str().as_encoded_bytes())),
         "segment": finding.segment,
         "position": finding.position,
         "offset": finding.offset,
@@ -52,16 +53,18 @@ fn fact_json(fact: &Fact) -> Value {
 }
 
 fn csv(findings: &[Finding]) -> String {
-    let mut table = Table::new(&["code", "severity", "partition", "segment", "position", "offset", "group", "message"]);
+    let mut table =
+        Table::new(&["code", "severity", "partition", "path", "segment", "position", "offset", "group", "message"]);
     for it in findings {
         table.row(vec![
             it.code.name().to_owned(),
             it.severity.name().to_owned(),
             it.partition.map(|n| n.to_string()).unwrap_or_default(),
+            it.path.as_deref().map(|path| visible(path.as_os_str().as_encoded_bytes())).unwrap_or_default(),
             it.segment.clone().unwrap_or_default(),
             it.position.map(|n| n.to_string()).unwrap_or_default(),
             it.offset.map(|n| n.to_string()).unwrap_or_default(),
-            it.group.as_deref().map(lossless).unwrap_or_default(),
+            it.group.as_deref().map(visible).unwrap_or_default(),
             it.message.clone(),
         ]);
     }

@@ -5,6 +5,8 @@
 use super::findings::finding_json;
 use crate::audit::{Code, Finding, Severity};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
 /// One document with one run.
 pub fn document(findings: &[Finding]) -> String {
@@ -77,9 +79,17 @@ fn result(finding: &Finding) -> Value {
 
 /// A partition folder, or a file in it.
 fn uri(finding: &Finding) -> Option<String> {
-    let folder = format!("__consumer_offsets-{}", finding.partition?);
-    Some(match &finding.segment {
-        Some(name) => format!("{folder}/{name}"),
-        None => folder,
-    })
+    let place = match (&finding.path, finding.partition) {
+        (Some(path), _) => path.clone(),
+        (None, partition) => PathBuf::from(format!("__consumer_offsets-{}", partition?)),
+    };
+    let file = finding.segment.as_ref().filter(|name| place.file_name() != Some(OsStr::new(name.as_str())));
+    let whole = file.map_or(place.clone(), |name| place.join(name));
+    Some(encoded(whole.as_os_str().as_encoded_bytes()))
+}
+
+/// As a URI: what has a meaning in one, and what is no plain text, as `%NN`.
+fn encoded(path: &[u8]) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~/@+,=!$&'()*;".contains(byte);
+    path.iter().map(|byte| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

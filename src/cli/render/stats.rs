@@ -365,11 +365,15 @@ fn moment(millis: i64) -> String {
     }
 }
 
-/// `12.3 %`.
+/// `12.3 %`. What is not all is never said to be 100 %, and what is something never 0 %.
 pub fn percent(part: u64, whole: u64) -> String {
-    match whole {
-        0 => "-".to_owned(),
-        _ => format!("{:.1} %", part as f64 * 100.0 / whole as f64),
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    match format!("{:.1} %", part as f64 * 100.0 / whole as f64) {
+        text if text == "100.0 %" && part < whole => "> 99.9 %".to_owned(),
+        text if text == "0.0 %" && part > 0 => "< 0.1 %".to_owned(),
+        text => text,
     }
 }
 

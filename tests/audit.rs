@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+#[path = "audit/attacks.rs"]
+mod attacks;
 #[path = "audit/beside.rs"]
 mod beside;
 #[path = "audit/cases.rs"]
@@ -51,6 +53,10 @@ fn every_code_is_raised_and_not_by_its_near_miss() {
         let missed = case.missed.findings();
         if let Some(finding) = of(&missed, case.code).first() {
             wrong.push(format!("{} ({}): raised by its near miss: {finding}", case.code, case.name));
+        }
+        let code = Code::of_name(case.code).unwrap();
+        if case.raised.verb() == setup::Verb::Audit && !grouplog::audit::judge::raises(code) {
+            wrong.push(format!("{}: --only refuses what an audit raises", case.code));
         }
         tested.entry(case.code).or_default().push(format!("{:<7} {}", case.raised.verb().name(), case.name));
     }

@@ -38,7 +38,7 @@ fn printed() -> Vec<String> {
     all.push(commands.forget_topic(b"t", 1));
     all.push(commands.abort(0, 0));
     all.push(commands.abort_of_producer(0, 0, 0, 0));
-    all.push(commands.delete_family("a", 1));
+    all.push(commands.delete_family("a", 1, 1));
     // Those in the catalogue.
     all.extend(Code::ALL.iter().map(|code| code.next_step().to_owned()));
     all

@@ -474,13 +474,15 @@ fn checkpoints_that_make_no_sense() {
     let dir = tempfile::tempdir().unwrap();
     build::write_segments(dir.path(), 3, &[segment(100, 50, 1), segment(150, 50, 1), segment(200, 5, 1)]);
     let now = (T0 + 30 * DAY).to_string();
+    let (code, nothing, text) = why(&["--now", &now], dir.path());
+    assert_eq!((code.as_str(), &nothing["checkpointOddity"]), ("cannot-tell", &json!("no-file")), "{text}");
+    assert!(text.contains("cannot tell: no cleaner-offset-checkpoint in /"), "{text}");
     let found = |log_dir: &Path| {
         let (code, why, text) = why(&["--now", &now], log_dir);
         assert_eq!(code, "cleaner-stuck", "{text}");
         assert_eq!(why["firstDirtyOffset"], 100);
         why["checkpointOddity"].clone()
     };
-    assert_eq!(found(dir.path()), "no-file");
     std::fs::write(dir.path().join("cleaner-offset-checkpoint"), "0\n0\n").unwrap();
     assert_eq!(found(dir.path()), "no-line");
     for (offset, oddity) in [(99, "below-log-start"), (206, "above-log-end")] {
@@ -642,4 +644,40 @@ fn what_cannot_be_asked_for() {
     ] {
         assert_eq!(run("stats", args, &folder).0, 2, "{args:?}");
     }
+}
+
+/// However little is asked for, a batch is read, and what is counted of it stands for all alike.
+#[test]
+fn a_sample_of_next_to_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = build::write_segments(dir.path(), 3, &[segment(0, 5000, 1)]);
+    for share in ["0.0000001%", "20%"] {
+        let document = stats(&["--now", "0", "--sample", share], &folder);
+        let partition = &partitions(&document)[0];
+        let batches = partition["batches"].as_u64().unwrap();
+        assert!(partition["bytesRead"].as_u64().unwrap() > 0 && batches.abs_diff(5000) < 100, "{partition}");
+        assert_eq!(partition["singleRecordBatches"], batches);
+        let sizes = partition["batchSizes"].as_array().unwrap().iter();
+        assert_eq!(sizes.map(|it| it["batches"].as_u64().unwrap()).sum::<u64>(), batches, "{partition}");
+    }
+}
+
+/// A compressed batch of magic 1 does not say in its head how many records it holds.
+#[test]
+fn heads_that_do_not_tell() {
+    let dir = tempfile::tempdir().unwrap();
+    let records = (0..5).map(|at| build::commit(at, "g", "orders", 0, at)).collect();
+    let packed = build::Bat { magic: 1, codec: grouplog::log::Codec::Gzip, ..build::Bat::of(records) };
+    let folder =
+        build::write_log(dir.path(), 3, &[packed, build::Bat::of(vec![build::commit(5, "g", "orders", 0, 5)])]);
+    let document = stats(&["--now", "0", "--headers-only"], &folder);
+    let partition = &partitions(&document)[0];
+    assert_eq!((&partition["records"], &partition["batchesOfUnknownCount"]), (&Value::Null, &json!(1)));
+    assert_eq!(document["totals"]["records"], Value::Null);
+    assert!(run("stats", &["--headers-only"], &folder).1.contains("records unknown in 1 batch"));
+    let whole = stats(&["--now", "0"], &folder);
+    assert_eq!(
+        (&partitions(&whole)[0]["records"], &partitions(&whole)[0]["batchesOfUnknownCount"]),
+        (&json!(6), &json!(0))
+    );
 }

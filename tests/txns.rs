@@ -605,3 +605,25 @@ fn the_help_tells_the_exit_status() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("Exit status 3 if a transaction hangs"), "{text}");
 }
+
+/// What hangs of one group does not concern who asks for another.
+#[test]
+fn totals_and_status_are_of_what_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |at, group, producer| Bat::transactional(producer, 0, vec![build::commit(at, group, "orders", 0, 1)]);
+    let ended = Bat::marker(Ending::Commit, 2, T0, 8, 0);
+    let folder = build::write_log(dir.path(), 3, &[of(0, "hangs", 7), of(1, "sound", 8), ended]);
+    let now = (T0 + 3_600_000).to_string();
+    for (args, status, totals) in [
+        (&[][..], 3, [1, 1, 1]),
+        (&["--group", "sound"], 0, [0, 0, 1]),
+        (&["--group", "hangs"], 3, [1, 1, 0]),
+        (&["--producer-id", "8"], 0, [0, 0, 1]),
+        (&["--group", "sound", "--hanging"], 0, [0, 0, 1]),
+    ] {
+        let (found, text, _) = txns(&[&["--now", &now, "--format", "json"], args].concat(), &folder);
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let sums = ["open", "hanging", "committed"].map(|name| document["totals"][name].as_u64().unwrap());
+        assert_eq!((found, sums), (status, totals), "{args:?}");
+    }
+}

@@ -3,6 +3,7 @@
 //! Must not know: what is done with the partitions.
 
 use super::args::{Input, Reading};
+use super::cmd::Outcome;
 use super::talk::{Context, EmptyFolders};
 use crate::log::dir::{LeftOut, OtherFile, PartitionDir, Reason, SegmentFile, Variant};
 use crate::log::index;
@@ -102,6 +103,40 @@ pub fn open_once(input: &Input, context: &Context) -> Result<Vec<Partition>> {
     note_twice(&partitions, context);
     note_live(&partitions, context);
     Ok(partitions)
+}
+
+/// Those that could be read, with what was read of them. Of the others, and of files in them that have the name of a
+/// segment and cannot be read, stderr tells, and the outcome. Fails if nothing could be read.
+pub fn readable<T>(
+    partitions: Vec<Partition>,
+    read: Vec<Result<T>>,
+    context: &Context,
+) -> Result<(Vec<Partition>, Vec<T>, Outcome)> {
+    if !read.is_empty() && read.iter().all(Result::is_err) {
+        read.into_iter().collect::<Result<Vec<_>>>()?;
+        return Ok((Vec::new(), Vec::new(), Outcome::Findings));
+    }
+    let mut outcome = Outcome::Clean;
+    let mut both = (Vec::new(), Vec::new());
+    for (partition, read) in partitions.into_iter().zip(read) {
+        let path = partition.path().display();
+        for name in partition.unreadable_names() {
+            outcome = Outcome::Findings;
+            context
+                .note(&format!("{path}: {name} is no file that can be read, and is missing here (segment-unreadable)"));
+        }
+        match read {
+            Ok(read) => {
+                both.0.push(partition);
+                both.1.push(read);
+            }
+            Err(error) => {
+                outcome = Outcome::Findings;
+                context.note(&format!("{path}: not read: {} (segment-unreadable)", error.root_cause()));
+            }
+        }
+    }
+    Ok((both.0, both.1, outcome))
 }
 
 /// As [`open`].

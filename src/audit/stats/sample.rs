@@ -85,7 +85,24 @@ pub(super) fn take(paths: &[PathBuf], sample: Sample, aim: &Aim) -> io::Result<S
             }
         }
     }
-    Ok(partly(with_ends(counter.finish(), paths)?, bytes))
+    let mut counted = counter.finish();
+    if counted.seen == 0 {
+        // No stretch was long enough for the batches: the first ones stand for all.
+        counted = beginning(paths, &lengths, length, aim)?;
+    }
+    Ok(partly(with_ends(counted, paths)?, bytes))
+}
+
+/// Counts the beginning of the first segment that holds something.
+fn beginning(paths: &[PathBuf], lengths: &[u64], length: u64, aim: &Aim) -> io::Result<Counted> {
+    let mut counter = Counter::new(Depth::Records, aim.log_start);
+    let mut inflater = Inflater::with_limit(aim.max_inflated);
+    if let Some((path, _)) = paths.iter().zip(lengths).find(|(_, len)| **len > 0) {
+        let segment = open(path)?;
+        counter.segment(&segment);
+        stretch(&segment, 0..length.max(1), Begin::AtBatch, &mut counter, &mut inflater);
+    }
+    Ok(counter.finish())
 }
 
 /// Where a stretch begins.

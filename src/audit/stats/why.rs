@@ -58,6 +58,8 @@ pub enum Verdict {
     BelowRatio,
     /// It is due, and the cleaner may just not have come to it yet.
     Due,
+    /// It would be due if all of it were uncleaned, but no checkpoint tells what is.
+    CannotTell,
     /// It has been due for long: the cleaner does not run, or has given the partition up.
     CleanerStuck,
 }
@@ -73,6 +75,7 @@ impl Verdict {
             Verdict::MinLag => "min-lag",
             Verdict::BelowRatio => "below-ratio",
             Verdict::Due => "due",
+            Verdict::CannotTell => "cannot-tell",
             Verdict::CleanerStuck => "cleaner-stuck",
         }
     }
@@ -198,6 +201,9 @@ fn verdict(why: &Why, closed: &[SegmentRow], by_lag: Option<i64>, settings: &Set
     }
     let is_due = why.cleanable_bytes > 0
         && (why.over_max_lag || why.dirty_ratio.is_some_and(|ratio| ratio > settings.min_cleanable_ratio));
+    if is_due && why.oddity == Some(CheckpointOddity::NoFile) {
+        return Verdict::CannotTell;
+    }
     if is_due {
         // What is younger than that may just be waiting for its turn.
         let rested =

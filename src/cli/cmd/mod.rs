@@ -28,3 +28,10 @@ pub enum Outcome {
     /// Damage, loss or findings, each named in the output or on stderr: exit status 3.
     Findings,
 }
+
+impl Outcome {
+    /// The worse of two.
+    pub fn or(self, other: Outcome) -> Outcome {
+        if self == Outcome::Clean { other } else { self }
+    }
+}

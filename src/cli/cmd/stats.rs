@@ -23,15 +23,17 @@ use anyhow::{Context as _, Result};
 pub fn run(args: &StatsArgs, context: &mut Context) -> Result<Outcome> {
     let reading = reading(args)?;
     let by = by(args)?;
-    let partitions = input::open(&args.input, context)?;
+    context.keep_unreadable_folders();
+    let partitions = input::open_once(&args.input, context)?;
     // Everything is read twice: what stays is known only at the end.
     let times = if reading == Reading::All { 2 } else { 1 };
     context.begin(partitions.iter().map(|it| times * it.bytes()).sum());
     let now = now(args);
     let found = in_parallel(&partitions, threads(args.threads), context, |partition, progress| {
-        one(args, reading, partition, now, progress).with_context(|| partition.path().display().to_string())
+        Ok(one(args, reading, partition, now, progress).with_context(|| partition.path().display().to_string()))
     })?;
     context.end();
+    let (partitions, found, unreadable) = input::readable(partitions, found, context)?;
     let told: Vec<_> = partitions
         .iter()
         .zip(&found)
@@ -53,7 +55,7 @@ pub fn run(args: &StatsArgs, context: &mut Context) -> Result<Outcome> {
         TextFormat::Jsonl => stats_json::lines(&told, &view),
     };
     context.out.all(text.as_bytes())?;
-    Ok(say_damage(&told, context))
+    Ok(say_damage(&told, context).or(unreadable))
 }
 
 struct Found {

@@ -23,14 +23,19 @@ const MOST_NAMED: usize = 5;
 /// Runs it.
 pub fn run(args: &TxnsArgs, context: &mut Context) -> Result<Outcome> {
     let filter = GroupFilter::new(&args.choice)?;
-    let partitions = input::open(&args.input, context)?;
+    context.keep_unreadable_folders();
+    let partitions = input::open_once(&args.input, context)?;
     let clock = time::now();
     let now = args.clock.now.map_or(clock, |moment| moment.millis(clock));
     context.begin(partitions.iter().map(Partition::bytes).sum());
     let audited = in_parallel(&partitions, threads(args.threads), context, |partition, progress| {
-        look(args, partition, now, progress).with_context(|| partition.path().display().to_string())
+        Ok(look(args, partition, now, progress).with_context(|| partition.path().display().to_string()))
     })?;
     context.end();
+    let (partitions, mut audited, unreadable) = input::readable(partitions, audited, context)?;
+    if !args.choice.is_empty() || !args.producer_id.is_empty() {
+        audited.iter_mut().for_each(|it| select(args, &filter, it));
+    }
     let commands = Commands { bootstrap: args.bootstrap_server.clone(), ..Commands::default() };
     let told: Vec<_> = partitions
         .iter()
@@ -60,7 +65,7 @@ pub fn run(args: &TxnsArgs, context: &mut Context) -> Result<Outcome> {
         (TextFormat::Jsonl, true) => txns_json::producer_lines(&told),
     };
     context.out.all(text.as_bytes())?;
-    Ok(say(&told, context))
+    Ok(say(&told, context).or(unreadable))
 }
 
 fn look(args: &TxnsArgs, partition: &Partition, now: i64, progress: &mut dyn FnMut(u64)) -> Result<Audited> {
@@ -72,13 +77,28 @@ fn look(args: &TxnsArgs, partition: &Partition, now: i64, progress: &mut dyn FnM
         max_inflated: args.input.reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED),
         // What is not shown is not kept.
         most_ended: match args.open || args.hanging || args.producers {
-            true => 0,
+            true if args.choice.is_empty() && args.producer_id.is_empty() => 0,
+            true => usize::MAX,
             false if narrow => args.last,
             false => usize::MAX,
         },
         now,
     };
     Ok(audit(&partition.paths(), &how, progress)?)
+}
+
+/// Leaves only the transactions of the groups and producers that are asked for, so that totals, what hangs and the exit
+/// status are of those. What is pinned stays: that is the partition's.
+fn select(args: &TxnsArgs, filter: &GroupFilter, audited: &mut Audited) {
+    let found = &audited.transactions;
+    let of_producer = |it: &Transaction| args.producer_id.is_empty() || args.producer_id.contains(&it.producer_id);
+    let of_group = |it: &Transaction| args.choice.is_empty() || found.groups_of(it).any(|group| filter.matches(group));
+    let keep: Vec<bool> = found.all.iter().map(|it| of_producer(it) && of_group(it)).collect();
+    let mut kept = keep.iter();
+    audited.transactions.all.retain(|_| kept.next().is_some_and(|keep| *keep));
+    let mut kept = keep.iter();
+    audited.agreements.retain(|_| kept.next().is_some_and(|keep| *keep));
+    audited.transactions.count_anew();
 }
 
 fn asked_for(args: &TxnsArgs, filter: &GroupFilter, audited: &Audited, it: &Transaction, now: i64) -> bool {

@@ -118,6 +118,11 @@ fn scaled(sum: &Sum, scale: f64) -> Sum {
 }
 
 impl Told<'_> {
+    /// A number of a sample, for all.
+    pub fn scaled(&self, n: u64) -> u64 {
+        (n as f64 * self.scale).round() as u64
+    }
+
     /// All rows by something, the largest first; of hours and segments, in their order.
     pub fn rows(&self, by: By) -> Vec<Row> {
         let counted = &self.stats.counted;
@@ -217,7 +222,8 @@ impl Told<'_> {
             all.add(&counted.heads);
         }
         let times = all.commit_times;
-        Sum { batches: counted.batches.batches, commit_times: times, ..scaled(&all, self.scale) }
+        let batches = self.scaled(counted.batches.batches);
+        Sum { batches, commit_times: times, ..scaled(&all, self.scale) }
     }
 }
 
@@ -315,6 +321,13 @@ fn totals(told: &[Told<'_>], view: &View<'_>) -> String {
     );
     text.push_str(&counts);
     text.push('\n');
+    let unknown: u64 = told.iter().map(|it| it.stats.counted.unknown_counts).sum();
+    if unknown > 0 {
+        text.push_str(&format!(
+            "records unknown in {}: compressed ones of magic 0 and 1 do not say how many they hold\n",
+            counted(unknown, "batch")
+        ));
+    }
     text.push_str(&batch_sizes(told));
     if !view.knows_records() {
         return text;
@@ -346,10 +359,9 @@ fn totals(told: &[Told<'_>], view: &View<'_>) -> String {
 
 /// `batches: 10 of one record; 3 of up to 128 bytes, 12 of up to 256, 1 larger`.
 fn batch_sizes(told: &[Told<'_>]) -> String {
-    let scaled = |it: &Told<'_>, n: u64| (n as f64 * it.scale).round() as u64;
-    let single: u64 = told.iter().map(|it| scaled(it, it.stats.counted.single)).sum();
+    let single: u64 = told.iter().map(|it| it.scaled(it.stats.counted.single)).sum();
     let of_size = |place: usize| -> u64 {
-        told.iter().map(|it| scaled(it, it.stats.counted.batch_sizes.get(place).copied().unwrap_or(0))).sum()
+        told.iter().map(|it| it.scaled(it.stats.counted.batch_sizes.get(place).copied().unwrap_or(0))).sum()
     };
     let bounds = BATCH_SIZES.iter().map(|bound| format!("of up to {bound} bytes")).chain(["larger".to_owned()]);
     let sizes = bounds.enumerate().map(|(place, words)| (of_size(place), words)).filter(|(batches, _)| *batches > 0);
@@ -404,7 +416,7 @@ fn partitions(told: &[Told<'_>], view: &View<'_>) -> Table {
             counted.end_offset.to_string(),
             total.batches.to_string(),
             counted.largest.to_string(),
-            total.records.to_string(),
+            if counted.unknown_counts > 0 { "?".to_owned() } else { total.records.to_string() },
         ];
         if view.knows_records() {
             row.extend([total.tombstones, total.commits, total.unchanged].map(|n| n.to_string()));

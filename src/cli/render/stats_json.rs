@@ -24,6 +24,9 @@ pub fn document(told: &[Told<'_>], view: &View<'_>) -> String {
         "bytesRead": sum(|it| it.stats.counted.seen),
     });
     extend(&mut totals, total_fields(&all, view));
+    if sum(|it| it.stats.counted.unknown_counts) > 0 {
+        totals["records"] = Value::Null;
+    }
     if view.knows_live() {
         totals["bytesAfterCompaction"] =
             json!(told.iter().filter_map(|it| it.stats.after.as_ref()).map(|after| after.bytes).sum::<u64>());
@@ -97,6 +100,11 @@ fn head(told: &Told<'_>, view: &View<'_>) -> Value {
         "estimated": view.is_estimate(),
     });
     extend(&mut object, total_fields(&total, view));
+    if counted.unknown_counts > 0 {
+        // What the heads say of the others would be taken for all.
+        object["records"] = Value::Null;
+    }
+    object["batchesOfUnknownCount"] = json!(counted.unknown_counts);
     if view.knows_records() {
         let markers: u64 = counted.markers.iter().map(|sum| sum.bytes).sum();
         object["bytesOf"] = json!({
@@ -112,9 +120,9 @@ fn head(told: &Told<'_>, view: &View<'_>) -> Value {
         object["groupTopicPartitions"] = json!(counted.keys.len());
         object["markers"] = json!({"commit": counted.markers[0].records, "abort": counted.markers[1].records});
     }
-    object["batchSizes"] = batch_sizes(&counted.batch_sizes);
+    object["batchSizes"] = batch_sizes(&counted.batch_sizes.map(|n| told.scaled(n)));
     object["largestBatch"] = json!(counted.largest);
-    object["singleRecordBatches"] = json!(counted.single);
+    object["singleRecordBatches"] = json!(told.scaled(counted.single));
     object["holes"] = counted
         .holes
         .iter()

@@ -75,6 +75,7 @@ fn verdict(told: &Told<'_>, why: &Why, view: &View<'_>) -> String {
             "normal: {ratio:.3} of it is dirty, and a cleaner waits for more than {least} (min.cleanable.dirty.ratio)"
         ),
         Verdict::Due => format!("{}; a cleaner that is at work takes it soon", due(why, least)),
+        Verdict::CannotTell => format!("cannot tell: no cleaner-offset-checkpoint in {}", log_dir(told)),
         Verdict::CleanerStuck => format!(
             "the cleaner should have taken it: {}, and what waits is {} old; it does not run, or it has given this partition \
              up{}",
@@ -84,6 +85,13 @@ fn verdict(told: &Told<'_>, why: &Why, view: &View<'_>) -> String {
             would_free(told),
         ),
     }
+}
+
+/// The folder around the partition's.
+fn log_dir(told: &Told<'_>) -> String {
+    let folder = if told.path.extension().is_some_and(|it| it == "log") { told.path.parent() } else { Some(told.path) };
+    let absolute = folder.and_then(|folder| std::path::absolute(folder).ok());
+    absolute.as_deref().and_then(std::path::Path::parent).unwrap_or(told.path).display().to_string()
 }
 
 fn due(why: &Why, least: f64) -> String {
@@ -143,8 +151,8 @@ fn oddity(why: &Why) -> Option<String> {
             "cleaner-offset-checkpoint does not name it: it was never cleaned here, or its line was lost".to_owned()
         }
         CheckpointOddity::NoFile => {
-            "no cleaner-offset-checkpoint stands beside it, so all of it counts as dirty; give the \
-                                     folder inside its log dir"
+            "without that file nothing tells what was cleaned, and all of it counts as dirty; give the folder inside its log \
+             dir"
                 .to_owned()
         }
         CheckpointOddity::BelowStart => {
@@ -213,7 +221,7 @@ fn next_step(told: &Told<'_>, why: &Why) -> Vec<String> {
             "next: nothing; if the space is needed now, lower min.cleanable.dirty.ratio of __consumer_offsets for a while"
                 .to_owned(),
         ],
-        Verdict::MinLag | Verdict::Due => Vec::new(),
+        Verdict::MinLag | Verdict::Due | Verdict::CannotTell => Vec::new(),
     }
 }
 

@@ -151,7 +151,10 @@ impl<'s> Counter<'s> {
             return;
         }
         let mut sum = match self.depth {
-            Depth::Heads => Sum { records: u64::try_from(header.count).unwrap_or(0), ..Sum::default() },
+            Depth::Heads => {
+                self.counted.unknown_counts += u64::from(header.count < 0);
+                Sum { records: u64::try_from(header.count).unwrap_or(0), ..Sum::default() }
+            }
             Depth::Records => self.records(batch, &header, inflater),
         };
         sum.batches = 1;

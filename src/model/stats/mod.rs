@@ -144,6 +144,9 @@ pub struct Counted {
     pub batch_sizes: [u64; BATCH_SIZES.len() + 1],
     /// Batches that hold one record.
     pub single: u64,
+    /// Batches whose heads do not say how many records they hold (compressed ones of magic 0 and 1), where only heads were
+    /// read.
+    pub unknown_counts: u64,
     /// Bytes of the largest batch.
     pub largest: u64,
     /// The first offset that was met.

@@ -164,3 +164,19 @@ impl Transactions {
         transaction.groups.iter().filter_map(|number| self.groups.get(*number as usize)).map(AsRef::as_ref)
     }
 }
+impl Transactions {
+    /// Counts what [`Transactions::all`] has, which may have been made shorter.
+    pub fn count_anew(&mut self) {
+        let mut counts = Counts::default();
+        for it in &self.all {
+            match it.ending {
+                Ending::Open => counts.open += 1,
+                Ending::Committed => counts.committed += 1,
+                Ending::Aborted => counts.aborted += 1,
+                Ending::Unknown => counts.unknown += 1,
+            }
+        }
+        counts.only_marker = self.all.iter().filter(|it| it.first_offset.is_none()).count() as u64;
+        self.counts = counts;
+    }
+}

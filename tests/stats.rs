@@ -667,9 +667,8 @@ fn a_sample_of_next_to_nothing() {
 fn heads_that_do_not_tell() {
     let dir = tempfile::tempdir().unwrap();
     let records = (0..5).map(|at| build::commit(at, "g", "orders", 0, at)).collect();
-    let packed = build::Bat { magic: 1, codec: grouplog::log::Codec::Gzip, ..build::Bat::of(records) };
-    let folder =
-        build::write_log(dir.path(), 3, &[packed, build::Bat::of(vec![build::commit(5, "g", "orders", 0, 5)])]);
+    let packed = Bat { magic: 1, codec: Codec::Gzip, ..Bat::of(records) };
+    let folder = build::write_log(dir.path(), 3, &[packed, Bat::of(vec![build::commit(5, "g", "orders", 0, 5)])]);
     let document = stats(&["--now", "0", "--headers-only"], &folder);
     let partition = &partitions(&document)[0];
     assert_eq!((&partition["records"], &partition["batchesOfUnknownCount"]), (&Value::Null, &json!(1)));

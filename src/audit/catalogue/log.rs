@@ -47,7 +47,7 @@ macro_rules! log {
                     since "Written by 3.7 (types 4, 5, 7, 8) and 4.0 (types 9, 11, 15); refused from 3.8 and 4.1 on."
                 }
                 NotReplayed "not-replayed" Error {
-                    means "Parts of the log could not be read, so that what is said here may be outdated or incomplete."
+                    means "Parts of the log could not be read, so that what is said here may be outdated or incomplete. Info for a write at the end that a stop cut short: it never counted."
                     comes "Damage: see 'grouplog verify'."
                     next "'grouplog verify' names every place; 'grouplog salvage' makes a sound copy."
                 }

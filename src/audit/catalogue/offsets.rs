@@ -47,7 +47,7 @@ macro_rules! offsets {
                 OutOfRange "offset-out-of-range" Warning {
                     means "A committed offset below the start or above the end of its partition, by --log-ends. The consumer resets by auto.offset.reset: it reads everything again, or skips."
                     comes "The consumer stood still longer than the topic's retention, the topic was made anew, or offsets were copied from another cluster without translation."
-                    next "Reset it: the finding has the command."
+                    next "Reset it: the finding has the command. While the group has members the tool refuses; stop it first."
                     since "Needs --log-ends FILE."
                 }
                 Negative "negative-offset" Warning {
@@ -61,9 +61,9 @@ macro_rules! offsets {
                     next "Reset it: the finding has the command."
                 }
                 EpochBehind "leader-epoch-behind" Warning {
-                    means "A commit goes forward, but under a lower leader epoch than the commit before it. Epochs only rise along a log, so one of the two was made from a log that is gone: a consumer may reset (KAFKA-19902)."
+                    means "The latest commit stands above an earlier one, but under a lower leader epoch. Epochs only rise along a log, so one of the two was made from a log that is gone: a consumer may reset (KAFKA-19902). Info where a later commit has overtaken it."
                     comes "An unclean election, a topic that was made anew, or two clients of which one has stale metadata."
-                    next "Compare with the partition's leader-epoch-checkpoint. If the topic was made anew, reset the group: the finding has the command."
+                    next "Compare with the leader-epoch-checkpoint of the topic's partition. If that ends below the higher epoch, the topic was made anew: stop the group and reset it with the command of the finding."
                     since "Value version 3 and later: 2.1."
                 }
                 Rewind "offset-rewind" Info {

@@ -47,7 +47,7 @@ pub struct AuditArgs {
     )]
     pub min_severity: SeverityChoice,
     /// List only what an earlier run did not: its output with --format jsonl. The same are findings of one code on the same
-    /// partition, group, topic, member, producer
+    /// partition, group, topic, member, producer. How many were left out is said on stderr
     #[arg(long, value_name = "FILE", help_heading = "Selection")]
     pub baseline: Option<PathBuf>,
     #[command(flatten)]

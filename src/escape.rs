@@ -15,7 +15,7 @@ pub fn visible(name: &[u8]) -> String {
     for chunk in name.utf8_chunks() {
         for c in chunk.valid().chars() {
             match c {
-                '\\' if escape(name.get(at..).unwrap_or_default()).is_some() => shown.push_str("\\x5c"),
+                '\\' if is_ambiguous(name.get(at..).unwrap_or_default()) => shown.push_str("\\x5c"),
                 c if c.is_ascii_control() => shown.push_str(&format!("\\x{:02x}", c as u32)),
                 c if disturbs(c) => shown.push_str(&format!("\\u{{{:x}}}", c as u32)),
                 c => shown.push(c),
@@ -35,6 +35,18 @@ pub fn visible(name: &[u8]) -> String {
         Some(_) => format!("\\x22{}", shown.get(1..).unwrap_or_default()),
         None => shown,
     }
+}
+
+/// Whether a backslash at the beginning of a name, shown as it is, would be taken for an escape with what is shown behind
+/// it.
+fn is_ambiguous(name: &[u8]) -> bool {
+    // No character is longer than four bytes.
+    let behind = name.get(1..name.len().min(5)).unwrap_or_default();
+    let next_is_escaped = behind.utf8_chunks().next().is_some_and(|chunk| match chunk.valid().chars().next() {
+        Some(c) => c.is_control() || turns(c),
+        None => !chunk.invalid().is_empty(),
+    });
+    next_is_escaped || escape(name).is_some()
 }
 
 /// The name that stands on a command line or in a table.
@@ -129,6 +141,8 @@ mod tests {
             (b"\\u{e9}", "\\x5cu{e9}"),
             (b"\\\\", "\\x5c\\"),
             (b"a\\*", "a\\x5c*"),
+            (b"\\\xff", "\\x5c\\xff"),
+            (b"\\\n", "\\x5c\\x0a"),
             ("\u{85}\u{202e}".as_bytes(), "\\u{85}\\u{202e}"),
         ] {
             assert_eq!(visible(name), shown);

@@ -27,6 +27,9 @@ use crate::rewrite::out::{OutDir, PartitionOut};
 use anyhow::{Context as _, Result, bail};
 use std::path::PathBuf;
 
+/// A dry run that skips damage fills the system's folder for temporary files with no more bytes.
+const MOST_IN_TEMPORARY: u64 = 1 << 30;
+
 /// Runs it.
 pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
     context.keep_empty_folders(EmptyFolders::Kept);
@@ -158,6 +161,16 @@ impl Work<'_> {
         aim: &Aim,
         out: Option<&OutDir>,
     ) -> Result<(Compacted, Found)> {
+        let temporary = std::env::temp_dir();
+        if out.is_none() && self.args.skip_damage && partition.bytes() > MOST_IN_TEMPORARY {
+            bail!(
+                "{}: a dry run that skips damage needs room for a copy of what is sound, and {} is not filled with more than \
+                 {} bytes: pass --out, or 'grouplog salvage --out' and a dry run on what that makes",
+                partition.path().display(),
+                temporary.display(),
+                MOST_IN_TEMPORARY
+            );
+        }
         let seeking = Seeking {
             log_start: aim.log_start,
             max_inflated: aim.max_inflated,
@@ -167,7 +180,7 @@ impl Work<'_> {
         let (mut salvage, found) = find_sound(partition, &seeking, &mut |_| {})?;
         let elsewhere = match out {
             Some(_) => None,
-            None => Some(OutDir::create(&std::env::temp_dir().join("grouplog-compact-dry-run"))?),
+            None => Some(OutDir::create(&temporary.join("grouplog-compact-dry-run"))?),
         };
         let scratch = out.or(elsewhere.as_ref()).context("no folder for what is sound")?;
         let number = partition.number.unwrap_or_default();

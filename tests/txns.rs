@@ -163,7 +163,7 @@ fn producers_are_those_that_kafka_described() {
         assert_eq!(open, [(1, row("open", 11, [16, 16, -1])), (2, row("open", 11, [0, 0, -1]))], "{}", exhibit.name);
         assert!(text.contains("tx-open        \t1          \t11        \tOngoing"), "{text}");
     }
-    assert!(compared >= 10, "{compared}");
+    assert!(compared >= 9, "{compared}");
 }
 
 /// Every end marker that Kafka's dump tool shows ends one transaction, and every transactional batch is in one.

@@ -52,7 +52,8 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
     let asked_for = |it: &Finding| it.severity >= least && (context.is_verbose() || !it.code.is_normal());
     let of_log_dirs = log_dirs.iter().filter(|_| !args.fast).flat_map(|(_, files)| of_log_dir(files));
     let of_partitions = partitions.iter().zip(verified).zip(&verdicts).flat_map(|((partition, verified), verdicts)| {
-        verified.findings.into_iter().chain(of_verdicts(partition.number, verdicts))
+        let found = verified.findings.into_iter().chain(of_verdicts(partition.number, verdicts));
+        found.map(|finding| finding.path(partition.path()))
     });
     let all: Vec<_> = of_log_dirs.chain(of_partitions).filter(asked_for).collect();
     let mut text = findings(&all, args.format, context.looks());

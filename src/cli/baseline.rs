@@ -80,7 +80,7 @@ mod tests {
         };
         assert!(!new("/offset", json!(5)) && !new("/facts/ageMs", json!(6)));
         assert!(new("/partition", json!(2)) && new("/group", json!("h")) && new("/facts/topic", json!("u")));
-        let more = |count| json!({"code": "more-findings", "partition": 1, "group": null, "facts": {"of": "c", "count": count}});
+        let more = |count| json!({"code": Code::More.name(), "partition": 1, "group": null, "facts": {"of": "c", "count": count}});
         std::fs::write(file.path(), more(5).to_string()).unwrap();
         let baseline = Baseline::read(file.path()).unwrap();
         assert!(baseline.knows(&more(5)) && !baseline.knows(&more(6)));

@@ -661,3 +661,43 @@ fn segments_get_the_names_that_they_should_have() {
         }
     }
 }
+
+/// A broken link or a folder that has a segment's name: no verb says of what is left that it is all.
+#[test]
+#[cfg(unix)]
+fn a_segment_that_is_no_file_is_told_by_every_verb() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/example3/log/__consumer_offsets-18");
+    for (kind, at) in [("link", 0), ("folder", 1)] {
+        let old = dir.path().join(format!("{kind}/__consumer_offsets-18"));
+        std::fs::create_dir_all(&old).unwrap();
+        for file in std::fs::read_dir(&source).unwrap().map(Result::unwrap) {
+            std::fs::copy(file.path(), old.join(file.file_name())).unwrap();
+        }
+        let odd = old.join("00000000000000000053.log");
+        match at {
+            0 => std::os::unix::fs::symlink("/nowhere/at/all", odd).unwrap(),
+            _ => std::fs::create_dir(odd).unwrap(),
+        }
+        let path = old.to_str().unwrap();
+        for verb in ["dump", "groups", "stats", "txns", "audit", "verify"] {
+            let output = grouplog(dir.path(), [verb, path]);
+            assert_eq!(output.status.code(), Some(3), "{kind} {verb}");
+        }
+        for verb in ["compact", "rewrite"] {
+            let output = grouplog(dir.path(), [verb, "--dry-run", path]);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{kind} {verb}: {said}");
+            assert!(said.contains("00000000000000000053.log") && said.contains("--skip-damage"), "{said}");
+            assert_eq!(grouplog(dir.path(), [verb, "--dry-run", "--skip-damage", path]).status.code(), Some(3));
+        }
+        let output = grouplog(dir.path(), ["salvage", "--dry-run", path]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("00000000000000000053.log") && !said.contains("nothing is lost"), "{said}");
+        // Without the odd one, all of it is there.
+        let whole = grouplog(dir.path(), ["salvage", "--dry-run", source.to_str().unwrap()]);
+        assert_eq!(whole.status.code(), Some(0));
+        assert!(String::from_utf8_lossy(&whole.stdout).contains("nothing is lost"));
+    }
+}

@@ -122,8 +122,7 @@ pub fn readable<T>(
         let path = partition.path().display();
         for name in partition.unreadable_names() {
             outcome = Outcome::Findings;
-            context
-                .note(&format!("{path}: {name} is no file that can be read, and is missing here (segment-unreadable)"));
+            context.note(&missing_words(&partition, name));
         }
         match read {
             Ok(read) => {
@@ -144,7 +143,22 @@ pub fn open_paths(paths: &[PathBuf], reading: &Reading, context: &Context) -> Re
     let partitions = named(paths, reading, context)?;
     note_twice(&partitions, context);
     note_live(&partitions, context);
+    note_unreadable(&partitions, context);
     Ok(partitions)
+}
+
+/// Says which segments are missing because they are no files that can be read, unless the verb tells of them itself.
+fn note_unreadable(partitions: &[Partition], context: &Context) {
+    let all = partitions.iter().flat_map(|it| it.unreadable_names().map(move |name| (it, name)));
+    for (partition, name) in all.filter(|_| !context.tells_of_files()) {
+        context.note(&missing_words(partition, name));
+        context.miss();
+    }
+}
+
+fn missing_words(partition: &Partition, name: &str) -> String {
+    let path = partition.path().display();
+    format!("{path}: {name} is no file that can be read, and is missing here (segment-unreadable)")
 }
 
 fn named(paths: &[PathBuf], reading: &Reading, context: &Context) -> Result<Vec<Partition>> {

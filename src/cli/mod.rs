@@ -56,8 +56,8 @@ pub fn main() -> ExitCode {
     };
     context.end();
     match outcome {
-        Ok(Outcome::Clean) => ExitCode::SUCCESS,
-        Ok(Outcome::Findings) => ExitCode::from(3),
+        Ok(Outcome::Clean) if !context.has_missed() => ExitCode::SUCCESS,
+        Ok(Outcome::Clean | Outcome::Findings) => ExitCode::from(3),
         Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("grouplog: {error:#}");

@@ -36,6 +36,8 @@ pub struct Context {
     empty_folders: EmptyFolders,
     /// Whether folders count in which no segment can be read.
     keeps_unreadable_folders: bool,
+    /// Whether something was not read that should have been.
+    missed: Cell<bool>,
 }
 
 /// What becomes of partition folders without segments.
@@ -75,6 +77,7 @@ impl Context {
             tells_of_files: false,
             empty_folders: EmptyFolders::LeftOut,
             keeps_unreadable_folders: false,
+            missed: Cell::new(false),
         }
     }
 
@@ -90,6 +93,16 @@ impl Context {
         if self.loudness >= Loudness::Normal {
             self.say(&format!("grouplog: {text}"));
         }
+    }
+
+    /// Notes that something was not read that should have been: what is told is not all.
+    pub fn miss(&self) {
+        self.missed.set(true);
+    }
+
+    /// Whether that is so.
+    pub fn has_missed(&self) -> bool {
+        self.missed.get()
     }
 
     /// Says which file was left out, unless the verb tells of such files itself.

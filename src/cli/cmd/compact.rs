@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::new_log::{
     OTHER_COPIES, OnDamage, Report, Seeking, check_numbers, create, files, find_sound, interrupt, print, publish,
-    read_other, refuse_inside,
+    read_other, refuse_inside, refuse_unreadable,
 };
 use crate::cli::Usage;
 use crate::cli::args::CompactArgs;
@@ -34,6 +34,7 @@ const MOST_IN_TEMPORARY: u64 = 1 << 30;
 pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
     context.keep_empty_folders(EmptyFolders::Kept);
     let partitions = input::open(&args.input, context)?;
+    refuse_unreadable(&partitions, OnDamage::asked(args.skip_damage))?;
     check_numbers(&partitions, OTHER_COPIES)?;
     if args.include_active {
         partitions.iter().try_for_each(refuse_running)?;
@@ -174,7 +175,7 @@ impl Work<'_> {
         let seeking = Seeking {
             log_start: aim.log_start,
             max_inflated: aim.max_inflated,
-            on_damage: if self.args.skip_damage { OnDamage::Skip } else { OnDamage::Refuse },
+            on_damage: OnDamage::asked(self.args.skip_damage),
             interrupt: &self.interrupt,
         };
         let (mut salvage, found) = find_sound(partition, &seeking, &mut |_| {})?;

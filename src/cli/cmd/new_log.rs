@@ -111,6 +111,19 @@ pub(super) fn refuse_inside<'p>(
     Ok(())
 }
 
+/// A log of which a segment cannot be read is damaged, like one with a hole.
+pub(super) fn refuse_unreadable(partitions: &[Partition], on_damage: OnDamage) -> Result<()> {
+    let mut all = partitions.iter().flat_map(|it| it.unreadable_names().map(move |name| it.path().join(name)));
+    match all.next() {
+        Some(path) if on_damage == OnDamage::Refuse => bail!(
+            "{}: no file that can be read; a log of which a part is missing is not rewritten: take a replica's copy, \
+             'grouplog salvage' makes a log of the rest, or pass --skip-damage",
+            path.display()
+        ),
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn files(partition: &Partition) -> Vec<FileIn> {
     let file = |it: &input::SegmentInput| FileIn { path: it.path.clone(), base_offset: it.base_offset, len: it.len };
     partition.segments.iter().map(file).collect()
@@ -128,6 +141,13 @@ pub(super) enum OnDamage {
     Refuse,
     /// It is left out, and told.
     Skip,
+}
+
+impl OnDamage {
+    /// As --skip-damage has it.
+    pub fn asked(skip_damage: bool) -> Self {
+        if skip_damage { OnDamage::Skip } else { OnDamage::Refuse }
+    }
 }
 
 /// How what is sound is looked for.

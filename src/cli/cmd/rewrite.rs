@@ -6,7 +6,9 @@ mod logs;
 pub mod selectors;
 
 use super::Outcome;
-use super::new_log::{OTHER_COPIES, Report, check_numbers, create, interrupt, print, publish, refuse_inside};
+use super::new_log::{
+    OTHER_COPIES, OnDamage, Report, check_numbers, create, interrupt, print, publish, refuse_inside, refuse_unreadable,
+};
 use crate::cli::Usage;
 use crate::cli::args::RewriteArgs;
 use crate::cli::input::{self, Partition};
@@ -41,6 +43,7 @@ use std::path::Path;
 pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     context.keep_empty_folders(EmptyFolders::Kept);
     let partitions = input::open(&args.input, context)?;
+    refuse_unreadable(&partitions, OnDamage::asked(args.skip_damage))?;
     check(args, &partitions)?;
     let interrupt = interrupt()?;
     let out = match &args.out {

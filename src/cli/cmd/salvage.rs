@@ -129,7 +129,8 @@ impl Work<'_> {
             (None, None) => {}
         }
         salvage.settle_losses(&self.interrupt)?;
-        let told = Told { partition: number, path: partition.path(), salvage: &salvage, done, verdict };
+        let unreadable = partition.unreadable_names().collect();
+        let told = Told { partition: number, path: partition.path(), salvage: &salvage, unreadable, done, verdict };
         report.text(|to| salvage_text::write(&told, to))?;
         objects(&told, &mut |object| report.object(object))?;
         Ok(salvage)

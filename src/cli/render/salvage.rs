@@ -29,6 +29,8 @@ pub struct Told<'t> {
     pub path: &'t Path,
     /// What stays and what does not.
     pub salvage: &'t Salvage,
+    /// Segments that are no files that can be read, by name.
+    pub unreadable: Vec<&'t str>,
     /// What was written; None if nothing was.
     pub done: Option<Done>,
     /// Whether a broker would load what was written.
@@ -43,6 +45,9 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
     let salvage = told.salvage;
     for incident in &salvage.log.incidents {
         each(&told.stretch(incident))?;
+    }
+    for name in &told.unreadable {
+        each(&json!({ "partition": told.partition, "kind": "unreadable-segment", "segment": name }))?;
     }
     for lost in told.losses() {
         each(&lost)?;

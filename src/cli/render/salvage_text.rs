@@ -98,7 +98,13 @@ fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     let first = totals.first.map_or("-".to_owned(), |first| first.to_string());
     let verb = if told.done.is_some() { "kept" } else { "would be kept" };
     writeln!(to, "  {verb}: {kept}; first offset {first}, end offset {}", salvage.end())?;
-    if !salvage.is_damaged() {
+    for name in &told.unreadable {
+        writeln!(
+            to,
+            "  {name}: no file that can be read; what it held is lost unless it stands in another copy (--also)"
+        )?;
+    }
+    if !salvage.is_damaged() && told.unreadable.is_empty() {
         writeln!(to, "  nothing is lost")?;
     }
     Ok(())

@@ -31,7 +31,7 @@ impl Job<'_> {
         let how = Seeking {
             log_start: self.log_start(partition),
             max_inflated: self.max_inflated(),
-            on_damage: if self.args.skip_damage { OnDamage::Skip } else { OnDamage::Refuse },
+            on_damage: OnDamage::asked(self.args.skip_damage),
             interrupt: self.interrupt,
         };
         let (before, context) = (self.before, &*self.context);

@@ -3,6 +3,7 @@
 //! Must not know: how the verdict came about.
 
 use super::history_words::span_of_time;
+use super::name::visible_path;
 use super::stats::{Told, View, percent};
 use crate::audit::stats::why::{CheckpointOddity, LARGEST_BATCH, MOST_KEYS, Verdict, Why};
 use crate::cli::time::rfc3339;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 /// A block of lines.
 pub fn text(told: &Told<'_>, why: &Why, view: &View<'_>) -> String {
-    let name = told.partition.map_or_else(|| told.path.display().to_string(), |number| format!("partition {number}"));
+    let name = told.partition.map_or_else(|| visible_path(told.path), |number| format!("partition {number}"));
     let mut text = format!("{name} ({}): {}\n", why.verdict.code(), verdict(told, why, view));
     for line in lines(told, why, view) {
         text.push_str(&format!("  {line}\n"));

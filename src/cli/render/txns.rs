@@ -3,7 +3,7 @@
 //! Must not know: how they were found.
 
 use super::history_words::span_of_time;
-use super::name::visible;
+use super::name::{visible, visible_path};
 use super::table::{Looks, Table};
 use crate::audit::commands::Commands;
 use crate::audit::transactions::{Agreement, Audited};
@@ -164,8 +164,7 @@ fn open(told: &Told<'_>, it: &Transaction, agreement: Agreement) -> String {
         || "nothing tells since when".to_owned(),
         |age| format!("for {}, since {}", span_of_time(age.max(0)), rfc3339(it.first_timestamp)),
     );
-    let partition =
-        told.partition.map_or_else(|| told.path.display().to_string(), |number| format!("partition {number}"));
+    let partition = told.partition.map_or_else(|| visible_path(told.path), |number| format!("partition {number}"));
     let mut text = format!(
         "\n{is}: {partition}, producer {}, epoch {}, offsets {} to {}, {age}\n",
         it.producer_id,

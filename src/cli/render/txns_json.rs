@@ -4,6 +4,7 @@
 
 use super::findings::finding_json;
 use super::group_json::text;
+use super::name::lossless_path;
 use super::txns::{Told, doubt_words};
 use crate::audit::transactions::Agreement;
 use crate::model::transactions::{Doubt, ProducerNow, Transaction};
@@ -50,7 +51,7 @@ fn partition(told: &Told<'_>) -> Value {
     let side = told.audited.side;
     json!({
         "partition": told.partition,
-        "path": told.path.display().to_string(),
+        "path": lossless_path(told.path),
         "bytes": found.bytes,
         "firstOffset": found.first_offset,
         "endOffset": found.end_offset,

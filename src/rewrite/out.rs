@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// What stands behind the name of an unfinished folder, before the process id.
 const PARTIAL: &str = ".grouplog-partial-";
 /// Pieces of this many bytes go to a file.
-const ROOM: usize = 1 << 20;
+const ROOM: usize = 64 << 10;
 /// The option that names the folder.
 const OPTION: &str = "--out";
 /// Partitions that are written at the same time share as many.

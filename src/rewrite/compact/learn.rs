@@ -14,6 +14,7 @@ use crate::log::batch::Header;
 use crate::log::{Batch, Control, Hole, Inflater, Segment, Span};
 use crate::machine::map::WINDOW;
 use crate::rewrite::interrupt::Interrupt;
+use crate::rewrite::look::fault_of;
 use crate::rewrite::plan::frames;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -238,13 +239,23 @@ impl<'s> Learner<'s> {
         } else if self.survey.behind.is_none() {
             self.survey.behind = Some(self.start + place.1);
         }
-        if header.producer_id == -1 && !header.control {
-            if counts {
-                self.collect(batch, header, place, from, Waiting::Committed);
-            }
-            return;
+        match (header.producer_id == -1 && !header.control, counts) {
+            (true, true) => self.collect(batch, header, place, from, Waiting::Committed),
+            (true, false) => {}
+            (false, _) => self.of_producer(batch, counts),
         }
-        self.of_producer(batch, counts);
+        if !counts {
+            self.judge(batch, place);
+        }
+    }
+
+    /// What is not cleaned is copied as it is, but not with damage in it.
+    #[inline(never)]
+    fn judge(&mut self, batch: &Batch<'s>, place: Place) {
+        let is_new = self.survey.damage.last().is_none_or(|it| it.place != place);
+        if let Some(fault) = fault_of(batch, &mut self.inflater).filter(|_| is_new) {
+            self.damage(place, fault);
+        }
     }
 
     /// A batch that a producer with an id wrote, or an end marker.

@@ -32,6 +32,17 @@ pub struct Looking<'d> {
     pub now: i64,
 }
 
+/// How long a transaction has been open, in ms; below 0 if it begins ahead of now. None if it ended, or nothing tells when it
+/// began.
+pub fn age(it: &Transaction, now: i64) -> Option<i64> {
+    (it.pins && it.first_timestamp >= 0).then(|| now.saturating_sub(it.first_timestamp))
+}
+
+/// Whether a transaction is open for longer than any producer may ask for (`transaction.max.timeout.ms`).
+pub fn hangs(it: &Transaction, now: i64, max_timeout_ms: i64) -> bool {
+    age(it, now).is_some_and(|age| age > max_timeout_ms)
+}
+
 /// What the files beside the log say of one transaction. None: there is no file that would have to know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Agreement {

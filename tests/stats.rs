@@ -692,7 +692,11 @@ fn bytes_that_were_read() {
 fn the_largest_rows_and_their_figures() {
     let dir = tempfile::tempdir().unwrap();
     let mut batches = segment(0, 9, 3);
-    batches.push(Bat::of(vec![Rec { key: Some(vec![0, 2, 0, 1, b'g']), value: None, ..build::commit(9, "g", "t", 0, 1) }]));
+    batches.push(Bat::of(vec![Rec {
+        key: Some(vec![0, 2, 0, 1, b'g']),
+        value: None,
+        ..build::commit(9, "g", "t", 0, 1)
+    }]));
     let folder = build::write_log(dir.path(), 3, &batches);
     let types = |args: &[&str]| {
         let text = run("stats", &[&["--by", "type", "--format", "csv", "--now", "0"], args].concat(), &folder).1;

@@ -244,9 +244,8 @@ fn what_is_to_come_is_not_negative() {
 /// `txns` and `audit` by one fold: the same transactions, with the same numbers, whatever is odd about them.
 #[test]
 fn audit_and_txns_see_the_same_transactions() {
-    let open = |at: i64, group, producer, epoch| {
-        Bat::transactional(producer, epoch, vec![commit(at, group, "orders", 0, at)])
-    };
+    let open =
+        |at: i64, group, producer, epoch| Bat::transactional(producer, epoch, vec![commit(at, group, "orders", 0, at)]);
     let timed = |at, timestamp, producer| {
         Bat::transactional(producer, 0, vec![Rec { timestamp, ..commit(at, "timed", "orders", 0, at) }])
     };
@@ -308,7 +307,9 @@ fn an_end_that_may_be_lost_is_told() {
     let finding = of(&found, "hanging-transaction")[0];
     assert_eq!(finding["facts"]["doubt"], "marker-may-be-lost");
     let message = finding["message"].as_str().unwrap();
-    assert!(message.ends_with("it may have ended: the log is damaged behind offset 0: an end marker may have stood there"));
+    assert!(
+        message.ends_with("it may have ended: the log is damaged behind offset 0: an end marker may have stood there")
+    );
 }
 
 /// One that hangs in a closed segment keeps the cleaner from it: that is told with it, and once.
@@ -329,7 +330,8 @@ fn one_transaction_is_one_finding() {
         vec![open, cases::plain_until(21, 30)],
         vec![cases::plain_until(30, 40)],
     ];
-    let found = jsonl(&Setup::segments(&segments).file("cleaner-offset-checkpoint", checkpoint).now(T0 + 2 * HOUR), &[]);
+    let found =
+        jsonl(&Setup::segments(&segments).file("cleaner-offset-checkpoint", checkpoint).now(T0 + 2 * HOUR), &[]);
     let stuck = &of(&found, "cleaner-stuck")[0]["facts"];
     assert_eq!((&stuck["dirtySegments"], &stuck["reason"]), (&2.into(), &"checkpoint-behind".into()));
     assert_eq!(of(&found, "hanging-transaction").len(), 1);

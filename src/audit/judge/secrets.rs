@@ -6,7 +6,7 @@ use regex::bytes::Regex;
 use std::sync::LazyLock;
 
 /// Kinds of secrets, and how they look. What a first group matches is the secret, and none if it only stands in for one.
-const KINDS: [(&str, &str); 11] = [
+const KINDS: [(&str, &str); 12] = [
     ("private key", "-----BEGIN [A-Z ]*PRIVATE KEY-----"),
     ("cloud access key", "\\b(?:AKIA|ASIA)[0-9A-Z]{16}\\b"),
     ("cloud API key", "\\bAIza[0-9A-Za-z_-]{35}"),
@@ -16,18 +16,38 @@ const KINDS: [(&str, &str); 11] = [
     ("password in a URL", "[a-z][a-z0-9+.-]*://[^/\\s:@\"]+:[^/\\s:@\"]+@"),
     // Words of a sentence behind 'bearer' are shorter than tokens are.
     ("bearer token", "(?i)\\bbearer\\s+([a-z0-9._~+/-]{16,}=*)"),
-    ("authorization header", "(?i)\\bauthorization[\"']?\\s*[:=]\\s*[\"']?(?:basic|bearer|token|apikey)\\s+([^\\s\"',;&}]{3,})"),
+    (
+        "authorization header",
+        "(?i)\\bauthorization[\"']?\\s*[:=]\\s*[\"']?(?:basic|bearer|token|apikey)\\s+([^\\s\"',;&}]{3,})",
+    ),
     // A working directory is called the same.
     ("named secret", "(?i)\\bpwd[\"']?\\s*[:=]\\s*[\"']?([^\\s\"',;&}/.~][^\\s\"',;&}/]{2,})"),
+    ("named secret", "(?i)passw(?:or)?d[\"']?\\s*[:=]\\s*[\"']?([^\\s\"',;&}]{3,})"),
     (
         "named secret",
-        "(?i)(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|credentials?)[\"']?\\s*[:=]\\s*[\"']?([^\\s\"',;&}]{3,})",
+        "(?i)(?:passphrase|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|credentials?)[\"']?\\s*[:=]\\s*[\"']?([^\\s\"',;&}]{4,})",
     ),
 ];
 
 /// What stands where a secret is not given, in small letters.
-const STANDS_IN: [&str; 13] =
-    ["none", "null", "nil", "true", "false", "yes", "not", "unset", "empty", "required", "redacted", "hidden", "undefined"];
+const STANDS_IN: [&str; 16] = [
+    "none",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "yes",
+    "not",
+    "unset",
+    "empty",
+    "required",
+    "redacted",
+    "hidden",
+    "undefined",
+    "see",
+    "ask",
+    "n/a",
+];
 
 static REGEXES: LazyLock<Vec<(&'static str, Regex)>> =
     LazyLock::new(|| KINDS.iter().filter_map(|(kind, regex)| Some((*kind, Regex::new(regex).ok()?))).collect());
@@ -93,6 +113,8 @@ mod tests {
             ("password: ********", None),
             ("password=${DB_PASSWORD}", None),
             ("password: not set", None),
+            ("Password: see the vault", None),
+            ("secret: abc", None),
             ("pwd=/var/lib/kafka", None),
             ("cpwd=12345678", None),
             ("secretary: Bo", None),

@@ -69,13 +69,7 @@ fn of_transaction(subject: &Subject<'_>, it: &Transaction, held_up: Option<u64>,
     }
 }
 
-fn message(
-    it: &Transaction,
-    age: Option<i64>,
-    groups: &BTreeSet<&[u8]>,
-    pinned: u64,
-    held_up: Option<u64>,
-) -> String {
+fn message(it: &Transaction, age: Option<i64>, groups: &BTreeSet<&[u8]>, pinned: u64, held_up: Option<u64>) -> String {
     let of_groups = match groups.len() {
         0 => String::new(),
         n => {

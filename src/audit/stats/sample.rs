@@ -3,8 +3,8 @@
 //! A stretch begins in the middle of a batch; the scan finds the next one by itself. Must not know: what is counted.
 
 use super::{Stats, bytes, count, open, open_all, partly};
-use crate::log::index::{offset_index, position_for_offset, position_for_time, time_index};
 use crate::log::batch::{MAGIC_AT, head_length};
+use crate::log::index::{offset_index, position_for_offset, position_for_time, time_index};
 use crate::log::{Inflater, Segment, Span};
 use crate::model::stats::{Bad, Counted, Counter, Depth, Window};
 use crate::rewrite::compact::Aim;

@@ -238,7 +238,9 @@ fn read(
         };
         let mut watching = Watching::new(log_start, settings.now);
         let state = load_beside(&partition.paths(), &how, progress, &mut watching);
-        Ok(state.map(|state| (state, watching.finish(), log_start)).with_context(|| partition.path().display().to_string()))
+        Ok(state
+            .map(|state| (state, watching.finish(), log_start))
+            .with_context(|| partition.path().display().to_string()))
     })?;
     context.end();
     if !loaded.is_empty() && loaded.iter().all(Result::is_err) {

@@ -146,7 +146,12 @@ fn by(args: &StatsArgs) -> Result<Vec<By>, Usage> {
         (some, _) => some.to_vec(),
     };
     let mut seen = Vec::new();
-    by.retain(|it| !seen.contains(it) && { seen.push(*it); true });
+    by.retain(|it| {
+        !seen.contains(it) && {
+            seen.push(*it);
+            true
+        }
+    });
     match by.iter().find(|it| args.headers_only && !it.is_of_heads()) {
         Some(it) => Err(Usage(format!(
             "--headers-only: the heads of batches do not tell the {}; count by segment, hour or producer",

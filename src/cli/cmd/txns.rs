@@ -41,16 +41,14 @@ pub fn run(args: &TxnsArgs, context: &mut Context) -> Result<Outcome> {
     let told: Vec<_> = partitions
         .iter()
         .zip(&audited)
-        .map(|(partition, audited)| {
-            Told {
-                partition: partition.number,
-                path: partition.path(),
-                audited,
-                shown: shown(args, &filter, audited, now),
-                max_timeout_ms: args.max_transaction_timeout,
-                now,
-                commands: &commands,
-            }
+        .map(|(partition, audited)| Told {
+            partition: partition.number,
+            path: partition.path(),
+            audited,
+            shown: shown(args, &filter, audited, now),
+            max_timeout_ms: args.max_transaction_timeout,
+            now,
+            commands: &commands,
         })
         .collect();
     let text = match (args.format, args.producers) {
@@ -96,7 +94,10 @@ fn select(args: &TxnsArgs, filter: &GroupFilter, audited: &mut Audited) {
     let mut kept = keep.iter();
     audited.agreements.retain(|_| kept.next().is_some_and(|keep| *keep));
     audited.transactions.count_anew();
-    audited.transactions.producers.retain(|it| args.producer_id.is_empty() || args.producer_id.contains(&it.producer_id));
+    audited
+        .transactions
+        .producers
+        .retain(|it| args.producer_id.is_empty() || args.producer_id.contains(&it.producer_id));
 }
 
 /// How many of the transactions that ended are shown of a partition.

@@ -81,7 +81,7 @@ fn text(findings: &[Finding], looks: Looks) -> String {
     for it in findings {
         let name = it.code.name();
         // Seven columns for the severity, which may carry escapes for colour.
-        let place = wrap::behind(&place(it), 7 + 1 + name.len() + 2, 4, looks);
+        let place = wrap::behind(&place(it), 7 + 1 + name.len() + 2, 8, looks);
         let message = wrap::behind(&it.message, 4, 4, looks);
         out.push_str(&format!("{} {name}  {place}\n    {message}\n", severity(it.severity, looks)));
     }

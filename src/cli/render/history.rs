@@ -4,8 +4,8 @@
 
 use super::history_words::{Names, headline, particulars};
 use super::name::visible;
-use super::wrap::lines;
 use super::table::{Looks, Table};
+use super::wrap::lines;
 use crate::cli::time::rfc3339;
 use crate::model::history::event::{Event, Story, What};
 use crate::model::view::Member;

@@ -163,10 +163,9 @@ fn open(told: &Told<'_>, it: &Transaction, agreement: Agreement, looks: Looks) -
         (Some(age), None) => format!("for {}, since {began}", span_of_time(age)),
         (None, None) => "nothing tells since when".to_owned(),
     };
-    let partition = told.partition.map_or_else(
-        || visible(told.path.as_os_str().as_encoded_bytes()),
-        |number| format!("partition {number}"),
-    );
+    let partition = told
+        .partition
+        .map_or_else(|| visible(told.path.as_os_str().as_encoded_bytes()), |number| format!("partition {number}"));
     let mut lines = vec![
         format!(
             "{is}: {partition}, producer {}, epoch {}, offsets {} to {}, {age}",

@@ -162,10 +162,10 @@ impl Fold {
             let keys = flight.keys.len() as u64;
             self.end(Transaction { ending: Ending::Unknown, keys, ..flight.so_far });
         }
-        let flight = self.in_flight.entry(header.producer_id).or_insert_with(|| InFlight {
-            so_far: begun(header, place),
-            keys: HashSet::default(),
-        });
+        let flight = self
+            .in_flight
+            .entry(header.producer_id)
+            .or_insert_with(|| InFlight { so_far: begun(header, place), keys: HashSet::default() });
         let so_far = &mut flight.so_far;
         so_far.producer_epoch = header.producer_epoch;
         so_far.last_offset = Some(header.last_offset);

@@ -29,25 +29,8 @@ const KINDS: [(&str, &str); 12] = [
     ),
 ];
 
-/// What stands where a secret is not given, in small letters.
-const STANDS_IN: [&str; 16] = [
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "yes",
-    "not",
-    "unset",
-    "empty",
-    "required",
-    "redacted",
-    "hidden",
-    "undefined",
-    "see",
-    "ask",
-    "n/a",
-];
+/// Words that stand where a secret is not given.
+const STANDS_IN: &str = "none null nil true false yes not unset empty required redacted hidden undefined see ask n/a";
 
 static REGEXES: LazyLock<Vec<(&'static str, Regex)>> =
     LazyLock::new(|| KINDS.iter().filter_map(|(kind, regex)| Some((*kind, Regex::new(regex).ok()?))).collect());
@@ -67,7 +50,7 @@ pub(super) fn kind_of(text: &[u8]) -> Option<&'static str> {
 /// Whether it is a word for no secret, a reference to one (`${PASSWORD}`, `<password>`, `{{password}}`), or what hides one
 /// (`****`, `xxxx`, `[hidden]`).
 fn stands_in(secret: &[u8]) -> bool {
-    STANDS_IN.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(secret))
+    STANDS_IN.split(' ').any(|word| word.as_bytes().eq_ignore_ascii_case(secret))
         || secret.starts_with(b"${")
         || secret.starts_with(b"<")
         || secret.starts_with(b"{{")

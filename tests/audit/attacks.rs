@@ -322,6 +322,13 @@ fn one_transaction_is_one_finding() {
     for code in ["open-transaction", "cleaner-pinned", "cleaner-stuck"] {
         assert!(!codes.contains(code), "{code}: {found:?}");
     }
+    // A group of which all waits for its end is not told by itself, one with more is.
+    let stale = |more: Vec<Bat>| {
+        let open = Bat::transactional(1000, 3, vec![commit(0, "g", "orders", 0, 42)]);
+        jsonl(&Setup::batches([vec![open], more].concat()).now(T0 + 40 * DAY), &[])
+    };
+    assert!(of(&stale(vec![]), "long-empty-group").is_empty());
+    assert_eq!(of(&stale(vec![Bat::of(vec![commit(1, "g", "orders", 1, 7)])]), "long-empty-group").len(), 1);
     // What lies before it waits for the cleaner all the same.
     let open = Bat::transactional(1000, 3, vec![commit(20, "g", "orders", 0, 42)]);
     let segments = [
@@ -389,8 +396,70 @@ fn what_cannot_be_found_is_not_asked_for_alone() {
         (&["--only", "offset-out-of-range", "--log-ends", "ends.csv"], 0, ""),
         (&["--only", "null-key", "--ignore", "null-key"], 2, "--ignore"),
         (&["--only", "null-key", "--ignore", "unknown-type"], 0, ""),
+        (&["--retention=-7d"], 2, "lies in the past"),
+        (&["--stale-after=-7d"], 2, "lies in the past"),
+        (&["--stale-after", "0s"], 3, ""),
     ] {
         let said = setup.run(&[&["audit"], args].concat());
         assert!(said.status == status && said.stderr.contains(words), "{args:?}: {} {}", said.status, said.stderr);
     }
+}
+
+/// A folder that may not be listed, or is a link to itself: the other partitions are told of all the same.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_read_ends_nothing() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let allow = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    for is_link in [false, true] {
+        let setup = groups(&[("g".to_owned(), T0)]);
+        let other = write_segments(setup.path(), 13, &[vec![Bat::of(vec![commit(0, "h", "orders", 0, 1)])]]);
+        if is_link {
+            std::fs::remove_dir_all(&other).unwrap();
+            symlink("__consumer_offsets-13", &other).unwrap();
+        } else {
+            allow(&other, 0o000);
+            allow(setup.path(), 0o755);
+        }
+        for verb in ["audit", "stats", "txns"] {
+            let Some((status, stdout, stderr)) = as_nobody(setup.path(), &[verb, "--now", &T0.to_string(), "."]) else {
+                println!("no setpriv: {verb} was not asked as another user");
+                continue;
+            };
+            assert_eq!(status, 3, "{verb}: {stderr}");
+            assert!(stdout.contains("1 partition"), "{verb}: {stdout}");
+            let told = format!("{stdout}{stderr}");
+            let lines: Vec<_> = told.lines().filter(|line| line.contains("__consumer_offsets-13")).collect();
+            // An audit tells it in its output, by the number of the partition.
+            let by_number = usize::from(verb == "audit" && stdout.contains("partition 13: "));
+            assert_eq!(lines.len() + by_number, 1, "{verb}: {told}");
+        }
+        // By itself it is a failure.
+        for verb in ["audit", "stats", "txns"] {
+            if let Some((status, _, stderr)) = as_nobody(setup.path(), &[verb, "__consumer_offsets-13"]) {
+                assert!(status == 1 && stderr.contains("__consumer_offsets-13"), "{verb}: {status} {stderr}");
+            }
+        }
+        if !is_link {
+            allow(&other, 0o755);
+        }
+    }
+}
+
+/// What the program says to a user whom permissions bind. None where this one is root and cannot become another.
+#[cfg(unix)]
+fn as_nobody(dir: &Path, args: &[&str]) -> Option<(i32, String, String)> {
+    let program = env!("CARGO_BIN_EXE_grouplog");
+    // The owner of the files is who runs the test.
+    let is_root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(dir).unwrap()) == 0;
+    let mut command = if is_root {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", program]);
+        command
+    } else {
+        std::process::Command::new(program)
+    };
+    let output = command.args(args).current_dir(dir).output().ok()?;
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Some((output.status.code()?, text(output.stdout), text(output.stderr)))
 }

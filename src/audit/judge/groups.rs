@@ -52,6 +52,10 @@ fn empty(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
         }
         return;
     }
+    // What only waits for the end of a transaction is told with that.
+    if !group.offsets.is_empty() && group.offsets.iter().all(|offset| offset.committed.is_none()) {
+        return;
+    }
     let in_family = || pattern_of(&group.name).is_some_and(|pattern| ground.survey.families.contains_key(&pattern));
     if !settings.is_stale(sign) || in_family() {
         return;

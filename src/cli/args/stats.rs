@@ -5,6 +5,7 @@
 use super::common::{Input, TextFormat, WholeLog};
 use crate::audit::stats::sample::Sample;
 use crate::cli::span::TimeRange;
+use crate::cli::time::millis_lasting;
 use clap::{Args, ValueEnum};
 
 /// `stats`
@@ -87,16 +88,16 @@ pub struct StatsArgs {
         long,
         value_name = "SPAN",
         default_value = "0s",
-        value_parser = span,
+        value_parser = millis_lasting,
         requires = "why_not_cleaned",
         help_heading = "Compaction"
     )]
     pub min_compaction_lag: i64,
     /// max.compaction.lag.ms, for --why-not-cleaned [default: none]
-    #[arg(long, value_name = "SPAN", value_parser = span, requires = "why_not_cleaned", help_heading = "Compaction")]
+    #[arg(long, value_name = "SPAN", value_parser = millis_lasting, requires = "why_not_cleaned", help_heading = "Compaction")]
     pub max_compaction_lag: Option<i64>,
     /// delete.retention.ms
-    #[arg(long, value_name = "SPAN", default_value = "1d", value_parser = span, help_heading = "Compaction")]
+    #[arg(long, value_name = "SPAN", default_value = "1d", value_parser = millis_lasting, help_heading = "Compaction")]
     pub delete_retention: i64,
     /// segment.bytes (suffixes K, M, G)
     #[arg(long, value_name = "BYTES", default_value = "100M", value_parser = crate::cli::span::parse_bytes, help_heading = "Compaction")]
@@ -162,13 +163,5 @@ fn ratio(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
         _ => Err(format!("'{text}' is no ratio from 0 to 1")),
-    }
-}
-
-fn span(text: &str) -> Result<i64, String> {
-    match crate::cli::time::millis_of_span(text) {
-        Ok(millis) if millis >= 0 => Ok(millis),
-        Ok(_) => Err(format!("'{text}' lies in the past")),
-        Err(why) => Err(why),
     }
 }

@@ -3,6 +3,7 @@
 //! Must not know: how a verb does its work.
 
 use super::common::{GroupChoice, Input, TextFormat, WholeLog};
+use crate::cli::time::millis_lasting;
 use clap::Args;
 
 /// `txns`
@@ -35,7 +36,7 @@ pub struct TxnsArgs {
     #[arg(long)]
     pub hanging: bool,
     /// The longest that the broker lets a producer ask for (transaction.max.timeout.ms)
-    #[arg(long, value_name = "SPAN", default_value = "15m", value_parser = timeout)]
+    #[arg(long, value_name = "SPAN", default_value = "15m", value_parser = millis_lasting)]
     pub max_transaction_timeout: i64,
     /// Of the transactions that ended, show the last N of a partition [default: 20 in the table, else all]
     #[arg(long, value_name = "N", conflicts_with_all = ["open", "hanging"])]
@@ -58,12 +59,4 @@ pub struct TxnsArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub whole: WholeLog,
-}
-
-fn timeout(text: &str) -> Result<i64, String> {
-    match crate::cli::time::millis_of_span(text) {
-        Ok(millis) if millis >= 0 => Ok(millis),
-        Ok(_) => Err(format!("'{text}' lies in the past")),
-        Err(why) => Err(why),
-    }
 }

@@ -102,8 +102,7 @@ pub fn audit(segments: &[PathBuf], how: &Looking<'_>, progress: &mut dyn FnMut(u
         if let (Some(side), Some(file)) = (&mut watched.side, how.dir.and_then(|dir| dir.segments.get(number))) {
             side.segment(file);
         }
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let segment = Segment::open(path).map_err(named)?;
+        let segment = Segment::open(path).map_err(|error| crate::files::named(path, &error))?;
         watched.segment(&segment)?;
         walk_segment(&segment, segment.spans(), &mut inflater, &mut CheckNow, &mut watched)?;
         watched.before += segment.len();

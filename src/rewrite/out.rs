@@ -35,6 +35,8 @@ impl OutDir {
     /// # Errors
     /// If something of that name exists, or the folder around it does not, or cannot be written to.
     pub fn create(path: &Path) -> io::Result<OutDir> {
+        // Of a name no `/.` is left behind, which a new folder cannot have.
+        let path: &Path = &path.components().collect::<PathBuf>();
         if path.symlink_metadata().is_ok() {
             return Err(exists(path, OPTION));
         }

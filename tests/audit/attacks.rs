@@ -405,42 +405,50 @@ fn what_cannot_be_found_is_not_asked_for_alone() {
     }
 }
 
-/// A folder that may not be listed, or is a link to itself: the other partitions are told of all the same.
+/// What of partition 13 cannot be read.
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unreadable {
+    Folder,
+    Segment,
+    LinkToItself,
+}
+
+/// A folder that may not be listed, a segment that may not be read: the other partitions are told of all the same, and the
+/// one is named once.
 #[cfg(unix)]
 #[test]
-fn a_folder_that_cannot_be_read_ends_nothing() {
+fn what_may_not_be_read_ends_nothing() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let allow = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-    for is_link in [false, true] {
+    for what in [Unreadable::Folder, Unreadable::Segment, Unreadable::LinkToItself] {
         let setup = groups(&[("g".to_owned(), T0)]);
+        allow(setup.path(), 0o755);
         let other = write_segments(setup.path(), 13, &[vec![Bat::of(vec![commit(0, "h", "orders", 0, 1)])]]);
-        if is_link {
-            std::fs::remove_dir_all(&other).unwrap();
-            symlink("__consumer_offsets-13", &other).unwrap();
-        } else {
-            allow(&other, 0o000);
-            allow(setup.path(), 0o755);
+        match what {
+            Unreadable::Folder => allow(&other, 0o000),
+            Unreadable::Segment => allow(&other.join(segment_name(0)), 0o000),
+            Unreadable::LinkToItself => {
+                std::fs::remove_dir_all(&other).unwrap();
+                symlink("__consumer_offsets-13", &other).unwrap();
+            }
         }
         for verb in ["audit", "stats", "txns"] {
             let Some((status, stdout, stderr)) = as_nobody(setup.path(), &[verb, "--now", &T0.to_string(), "."]) else {
                 println!("no setpriv: {verb} was not asked as another user");
                 continue;
             };
-            assert_eq!(status, 3, "{verb}: {stderr}");
-            assert!(stdout.contains("1 partition"), "{verb}: {stdout}");
-            let told = format!("{stdout}{stderr}");
-            let lines: Vec<_> = told.lines().filter(|line| line.contains("__consumer_offsets-13")).collect();
+            assert_eq!(status, 3, "{what:?} {verb}: {stderr}");
+            assert!(stdout.contains("1 partition"), "{what:?} {verb}: {stdout}");
             // An audit tells it in its output, by the number of the partition.
-            let by_number = usize::from(verb == "audit" && stdout.contains("partition 13: "));
-            assert_eq!(lines.len() + by_number, 1, "{verb}: {told}");
+            let told = format!("{stdout}{stderr}");
+            let times = told.matches("__consumer_offsets-13").count() + told.matches("partition 13: ").count();
+            assert_eq!(times, 1, "{what:?} {verb}: {told}");
+            // By itself it is a failure.
+            let (status, _, stderr) = as_nobody(setup.path(), &[verb, "__consumer_offsets-13"]).unwrap();
+            assert!(status == 1 && stderr.contains("__consumer_offsets-13"), "{what:?} {verb}: {status} {stderr}");
         }
-        // By itself it is a failure.
-        for verb in ["audit", "stats", "txns"] {
-            if let Some((status, _, stderr)) = as_nobody(setup.path(), &[verb, "__consumer_offsets-13"]) {
-                assert!(status == 1 && stderr.contains("__consumer_offsets-13"), "{verb}: {status} {stderr}");
-            }
-        }
-        if !is_link {
+        if what == Unreadable::Folder {
             allow(&other, 0o755);
         }
     }

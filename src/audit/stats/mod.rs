@@ -96,7 +96,7 @@ fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Segment>> {
 }
 
 fn open(path: &Path) -> io::Result<Segment> {
-    Segment::open(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    Segment::open(path).map_err(|error| crate::files::named(path, &error))
 }
 
 fn bytes(segments: &[Segment]) -> u64 {

@@ -243,6 +243,7 @@ fn read(
             .with_context(|| partition.path().display().to_string()))
     })?;
     context.end();
+    let loaded: Vec<_> = partitions.iter().zip(loaded).map(|(it, loaded)| it.check_listed().and(loaded)).collect();
     if !loaded.is_empty() && loaded.iter().all(Result::is_err) {
         // Nothing could be read: that is no finding, but a failure.
         loaded.into_iter().collect::<Result<Vec<_>>>()?;

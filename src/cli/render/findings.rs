@@ -2,7 +2,7 @@
 //!
 //! Must not know: who found them.
 
-use super::name::{lossless, visible};
+use super::name::{lossless, lossless_path, visible};
 use super::table::{Looking, Looks, Table};
 use super::wrap;
 use crate::audit::{Code, Fact, Finding, Severity};
@@ -27,7 +27,7 @@ pub fn finding_json(finding: &Finding) -> Value {
         "code": finding.code.name(),
         "severity": finding.severity.name(),
         "partition": finding.partition,
-        "path": finding.path.as_deref().map(|path| lossless(path.as_os_str().as_encoded_bytes())),
+        "path": finding.path.as_deref().map(lossless_path),
         "segment": finding.segment,
         "position": finding.position,
         "offset": finding.offset,

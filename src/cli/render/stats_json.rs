@@ -3,7 +3,7 @@
 //! Must not know: how anything was counted.
 
 use super::group_json::text;
-use super::name::lossless;
+use super::name::lossless_path;
 use super::stats::{Of, Row, Told, View, rate, top};
 use super::stats_why;
 use crate::audit::stats::{After, Reading};
@@ -91,7 +91,7 @@ fn head(told: &Told<'_>, view: &View<'_>) -> Value {
     let total = told.total();
     let mut object = json!({
         "partition": told.partition,
-        "path": lossless(told.path.as_os_str().as_encoded_bytes()),
+        "path": lossless_path(told.path),
         "bytes": told.stats.bytes,
         "firstOffset": counted.first_offset,
         "endOffset": counted.end_offset,

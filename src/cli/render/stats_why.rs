@@ -3,7 +3,7 @@
 //! Must not know: how the verdict came about.
 
 use super::history_words::span_of_time;
-use super::name::visible;
+use super::name::visible_path;
 use super::stats::{Told, View, percent};
 use crate::audit::stats::why::{CheckpointOddity, LARGEST_BATCH, MOST_KEYS, Verdict, Why};
 use crate::cli::time::rfc3339;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// A block of lines.
 pub fn text(told: &Told<'_>, why: &Why, view: &View<'_>) -> String {
-    let path = || visible(told.path.as_os_str().as_encoded_bytes());
+    let path = || visible_path(told.path);
     let name = told.partition.map_or_else(path, |number| format!("partition {number}"));
     let mut text = format!("{name} ({}): {}\n", why.verdict.code(), verdict(told, why, view));
     for line in lines(told, why, view) {
@@ -93,7 +93,7 @@ fn verdict(told: &Told<'_>, why: &Why, view: &View<'_>) -> String {
 fn log_dir(told: &Told<'_>) -> String {
     let folder = if told.path.extension().is_some_and(|it| it == "log") { told.path.parent() } else { Some(told.path) };
     let absolute = folder.and_then(|folder| std::path::absolute(folder).ok());
-    visible(absolute.as_deref().and_then(std::path::Path::parent).unwrap_or(told.path).as_os_str().as_encoded_bytes())
+    visible_path(absolute.as_deref().and_then(std::path::Path::parent).unwrap_or(told.path))
 }
 
 fn due(why: &Why, least: f64) -> String {

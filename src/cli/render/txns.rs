@@ -3,7 +3,7 @@
 //! Must not know: how they were found.
 
 use super::history_words::span_of_time;
-use super::name::visible;
+use super::name::{visible, visible_path};
 use super::table::{Looks, Table};
 use super::wrap;
 use crate::audit::commands::Commands;
@@ -163,9 +163,7 @@ fn open(told: &Told<'_>, it: &Transaction, agreement: Agreement, looks: Looks) -
         (Some(age), None) => format!("for {}, since {began}", span_of_time(age)),
         (None, None) => "nothing tells since when".to_owned(),
     };
-    let partition = told
-        .partition
-        .map_or_else(|| visible(told.path.as_os_str().as_encoded_bytes()), |number| format!("partition {number}"));
+    let partition = told.partition.map_or_else(|| visible_path(told.path), |number| format!("partition {number}"));
     let mut lines = vec![
         format!(
             "{is}: {partition}, producer {}, epoch {}, offsets {} to {}, {age}",

@@ -4,7 +4,7 @@
 
 use super::findings::finding_json;
 use super::group_json::text;
-use super::name::lossless;
+use super::name::lossless_path;
 use super::txns::Told;
 use crate::audit::transactions::Agreement;
 use crate::model::transactions::{ProducerNow, Transaction};
@@ -51,7 +51,7 @@ fn partition(told: &Told<'_>) -> Value {
     let side = told.audited.side;
     json!({
         "partition": told.partition,
-        "path": lossless(told.path.as_os_str().as_encoded_bytes()),
+        "path": lossless_path(told.path),
         "bytes": found.bytes,
         "firstOffset": found.first_offset,
         "endOffset": found.end_offset,

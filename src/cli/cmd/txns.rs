@@ -140,7 +140,7 @@ fn say(told: &[Told<'_>], context: &Context) -> Outcome {
         let ahead = all.filter(|one| it.ahead(one).is_some_and(|by| by > CLOCKS_DIFFER)).count();
         if ahead > 0 {
             context.note(&format!(
-                "{path}: {} from ahead of now: whether it hangs is not known; is the clock of this machine (or --now) right?",
+                "{path}: {} from ahead of now: nothing tells whether one hangs; is the clock of this machine (or --now) right?",
                 counted(ahead as u64, "open transaction")
             ));
         }

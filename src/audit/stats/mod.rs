@@ -60,6 +60,8 @@ pub struct Stats {
     pub damage: Option<(Damage, i64)>,
     /// Bytes of the segments.
     pub bytes: u64,
+    /// Of these, those that were looked at: of [`Reading::Heads`] what stands in the heads of batches.
+    pub read: u64,
 }
 
 impl Stats {
@@ -79,18 +81,14 @@ impl Stats {
 pub fn stats(paths: &[PathBuf], reading: Reading, aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
     match reading {
         Reading::All => whole(&open_all(paths)?, aim, progress),
-        Reading::Heads => {
-            let segments = open_all(paths)?;
-            let counter = Counter::new(Depth::Heads, aim.log_start);
-            Ok(partly(count(&segments, counter, |_| None, aim.max_inflated, progress), bytes(&segments)))
-        }
+        Reading::Heads => sample::heads(paths, aim, progress),
         Reading::Sample(sample) => sample::take(paths, sample, aim),
         Reading::Window(window) => sample::within(paths, window, aim, progress),
     }
 }
 
-fn partly(counted: Counted, bytes: u64) -> Stats {
-    Stats { counted, after: None, open: Vec::new(), damage: None, bytes }
+fn partly(counted: Counted, bytes: u64, read: u64) -> Stats {
+    Stats { counted, after: None, open: Vec::new(), damage: None, bytes, read: read.min(bytes) }
 }
 
 fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Segment>> {
@@ -98,7 +96,7 @@ fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Segment>> {
 }
 
 fn open(path: &Path) -> io::Result<Segment> {
-    Segment::open(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    Segment::open(path).map_err(|error| crate::files::named(path, &error))
 }
 
 fn bytes(segments: &[Segment]) -> u64 {
@@ -121,7 +119,7 @@ fn whole(segments: &[Segment], aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::
     };
     let bytes = bytes(segments);
     let counted = count(segments, counter, bad, aim.max_inflated, &mut |at| progress(bytes + at));
-    Ok(Stats { counted, after: Some(after), open, damage, bytes })
+    Ok(Stats { counted, after: Some(after), open, damage, bytes, read: bytes })
 }
 
 fn after(survey: &Survey, kept: &Kept, open: &[OpenTransaction]) -> After {

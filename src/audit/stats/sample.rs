@@ -1,12 +1,14 @@
-//! Less than everything: stretches of a log, or a window of time.
+//! Less than everything: the heads of batches, stretches of a log, or a window of time.
 //!
 //! A stretch begins in the middle of a batch; the scan finds the next one by itself. Must not know: what is counted.
 
-use super::{Stats, open, partly};
+use super::{Stats, bytes, count, open, open_all, partly};
+use crate::log::batch::{MAGIC_AT, head_length};
 use crate::log::index::{offset_index, position_for_offset, position_for_time, time_index};
 use crate::log::{Inflater, Segment, Span};
 use crate::model::stats::{Bad, Counted, Counter, Depth, Window};
 use crate::rewrite::compact::Aim;
+use std::cell::Cell;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -15,8 +17,9 @@ use std::path::PathBuf;
 const STRETCH: u64 = 256 << 10;
 /// At least so many stretches are taken, however short.
 const LEAST_STRETCHES: u64 = 16;
-/// The end of a segment that is looked at for the last offset, where no index tells where it begins.
-const TAIL: u64 = 1 << 20;
+/// Ends of a segment that are looked at for the last offset, one after the other, where no index tells where the last batch
+/// begins.
+const TAILS: [u64; 3] = [64 << 10, 1 << 20, u64::MAX];
 /// No stretch is shorter, in bytes.
 const SHORTEST: u64 = 4 << 10;
 
@@ -55,10 +58,27 @@ fn part(bytes: u64, i: u64, number: u64) -> u64 {
     (u128::from(bytes) * u128::from(i) / u128::from(number.max(1))) as u64
 }
 
+/// Counts by heads alone.
+pub(super) fn heads(paths: &[PathBuf], aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
+    let segments = open_all(paths)?;
+    let read = Cell::new(0);
+    let look_at = |(number, position): (u32, u64)| {
+        let magic_at = usize::try_from(position).ok().and_then(|position| position.checked_add(MAGIC_AT));
+        let magic = segments.get(number as usize).and_then(|segment| segment.bytes().get(magic_at?));
+        read.set(read.get() + magic.map_or(0, |magic| head_length(*magic) as u64));
+        None
+    };
+    let counter = Counter::new(Depth::Heads, aim.log_start);
+    let counted = count(&segments, counter, look_at, aim.max_inflated, progress);
+    let holes = counted.hole_bytes();
+    Ok(partly(counted, bytes(&segments), read.get() + holes))
+}
+
 /// Counts a sample. Segments that no stretch touches are not opened.
 pub(super) fn take(paths: &[PathBuf], sample: Sample, aim: &Aim) -> io::Result<Stats> {
     let lengths: Vec<u64> = paths.iter().map(|path| Ok(std::fs::metadata(path)?.len())).collect::<io::Result<_>>()?;
     let bytes = lengths.iter().sum();
+    let mut read = 0;
     let (starts, length) = sample.stretches(bytes);
     let mut counter = Counter::new(Depth::Records, aim.log_start);
     let mut inflater = Inflater::with_limit(aim.max_inflated);
@@ -78,19 +98,19 @@ pub(super) fn take(paths: &[PathBuf], sample: Sample, aim: &Aim) -> io::Result<S
         // The first byte of a segment begins a batch, and so does what is behind the last one that was counted.
         let mut done = 0;
         for (from, to) in here {
-            if from <= done {
-                done = stretch(&segment, done..to, Begin::AtBatch, &mut counter, &mut inflater);
-            } else {
-                done = stretch(&segment, from..to, Begin::Anywhere, &mut counter, &mut inflater);
-            }
+            let (from, begin) = if from <= done { (done, Begin::AtBatch) } else { (from, Begin::Anywhere) };
+            done = stretch(&segment, from..to, begin, &mut counter, &mut inflater);
+            read += done.saturating_sub(from);
         }
     }
     let mut counted = counter.finish();
     if counted.seen == 0 {
         // No stretch was long enough for the batches: the first ones stand for all.
         counted = beginning(paths, &lengths, length, aim)?;
+        read += counted.seen;
     }
-    Ok(partly(with_ends(counted, paths)?, bytes))
+    let (counted, ends) = with_ends(counted, paths)?;
+    Ok(partly(counted, bytes, read + ends))
 }
 
 /// Counts the beginning of the first segment that holds something.
@@ -151,7 +171,7 @@ fn stretch(
 pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
     let mut counter = Counter::new(Depth::Records, aim.log_start).within(Some(window));
     let mut inflater = Inflater::with_limit(aim.max_inflated);
-    let mut before = 0;
+    let (mut before, mut read) = (0, 0);
     for path in paths {
         let segment = open(path)?;
         let first = segment.spans().find_map(|span| match span {
@@ -160,7 +180,9 @@ pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mu
         });
         if first.is_none_or(|first| first < window.until) {
             counter.segment(&segment);
-            for span in segment.spans_from(start(path, &segment, window)) {
+            let start = start(path, &segment, window);
+            read += segment.len().saturating_sub(start);
+            for span in segment.spans_from(start) {
                 match span {
                     Span::Batch(batch) => {
                         progress(before + batch.position());
@@ -172,7 +194,8 @@ pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mu
         }
         before += segment.len();
     }
-    Ok(partly(with_ends(counter.finish(), paths)?, before))
+    let (counted, ends) = with_ends(counter.finish(), paths)?;
+    Ok(partly(counted, before, read + ends))
 }
 
 fn start(path: &std::path::Path, segment: &Segment, window: Window) -> u64 {
@@ -184,9 +207,9 @@ fn start(path: &std::path::Path, segment: &Segment, window: Window) -> u64 {
 }
 
 /// The first offset and the end of a log of which not all was read: of the first segment its first batch, of the last what
-/// its index leaves to read.
-fn with_ends(counted: Counted, paths: &[PathBuf]) -> io::Result<Counted> {
-    let mut first = None;
+/// its index leaves to read. With the bytes that were read for that; what was read before counts again.
+fn with_ends(counted: Counted, paths: &[PathBuf]) -> io::Result<(Counted, u64)> {
+    let (mut first, mut read) = (None, 0);
     for path in paths {
         let segment = open(path)?;
         first = segment.spans().find_map(|span| match span {
@@ -203,14 +226,15 @@ fn with_ends(counted: Counted, paths: &[PathBuf]) -> io::Result<Counted> {
         let base_offset = segment.base_offset().unwrap_or(0);
         let index = offset_index(&crate::files::read(&path.with_extension("index")).unwrap_or_default(), base_offset);
         end = end.max(base_offset);
-        let from = match position_for_offset(&segment, &index, i64::MAX) {
-            0 => segment.len().saturating_sub(TAIL),
-            known => known,
-        };
-        let found = last_offset(&segment, from).or_else(|| last_offset(&segment, 0));
+        let known = Some(position_for_offset(&segment, &index, i64::MAX)).filter(|known| *known > 0);
+        let starts = known.into_iter().chain(TAILS.map(|tail| segment.len().saturating_sub(tail)));
+        let found = starts.into_iter().find_map(|from| {
+            read += segment.len().saturating_sub(from);
+            last_offset(&segment, from)
+        });
         end = end.max(found.map_or(0, |last| last.saturating_add(1)));
     }
-    Ok(Counted { first_offset: first.or(counted.first_offset), end_offset: end, ..counted })
+    Ok((Counted { first_offset: first.or(counted.first_offset), end_offset: end, ..counted }, read))
 }
 
 /// The greatest offset from a byte on, of batches whose CRC holds.

@@ -22,7 +22,7 @@ pub fn document(told: &[Told<'_>], view: &View<'_>) -> String {
         "partitions": told.len(),
         "segments": sum(|it| it.stats.counted.segments.len() as u64),
         "bytes": bytes,
-        "bytesRead": sum(|it| it.stats.counted.seen),
+        "bytesRead": sum(|it| it.stats.read),
     });
     extend(&mut totals, total_fields(&all, view));
     if sum(|it| it.stats.counted.unknown_counts) > 0 {
@@ -80,7 +80,7 @@ fn reading(view: &View<'_>) -> Value {
 }
 
 fn rows(told: &Told<'_>, by: By, view: &View<'_>) -> Vec<Row> {
-    let mut rows = top(told.rows(by), by, if by == By::Type { 0 } else { view.top });
+    let mut rows = top(told.rows(by), by, view.most(by));
     rows.extend(told.rest(by));
     rows
 }
@@ -96,7 +96,7 @@ fn head(told: &Told<'_>, view: &View<'_>) -> Value {
         "firstOffset": counted.first_offset,
         "endOffset": counted.end_offset,
         "segments": counted.segments.len(),
-        "bytesRead": counted.seen,
+        "bytesRead": told.stats.read,
         "scale": told.scale,
         "estimated": view.is_estimate(),
     });

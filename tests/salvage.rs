@@ -366,8 +366,15 @@ fn what_a_broker_refuses_is_taken_out_on_request() {
     assert_eq!(salvaged.the("summary")["broker"]["loads"], true);
     // Without being asked, it is only said.
     let (_dir, salvaged) = run(&batches, &[]);
-    assert_eq!((salvaged.code, salvaged.outcomes().len()), (0, 0));
+    assert_eq!((salvaged.code, salvaged.outcomes().len()), (3, 0));
     assert!(salvaged.said.contains("--drop-unloadable 4.4"), "{}", salvaged.said);
+    assert_eq!(salvaged.the("summary")["broker"]["loads"], false);
+    // What some releases load is of use.
+    let mut newer = commits(3, 5, 1, 0);
+    newer.records[2].key = Some(b"\0\x03\0\x01g".to_vec());
+    newer.records[2].value = Some(vec![0, 99, 1]);
+    let (_dir, salvaged) = run(&[commits(0, 2, 1, 0), newer], &[]);
+    assert_eq!((salvaged.code, salvaged.outcomes().len()), (0, 0), "{}", salvaged.said);
     assert_eq!(salvaged.the("summary")["broker"]["loads"], false);
 }
 

@@ -206,3 +206,56 @@ fn odd_paths() {
     assert!(dir.path().join("out/salvage.txt").exists(), "{said}");
     assert!(printed.contains("new\\x0aline/"), "{printed}");
 }
+
+/// Runs it as somebody who may not read everything; None where that cannot be tried here.
+fn as_nobody(dir: &Path, words: &[&str]) -> Option<Output> {
+    let mut command = std::process::Command::new("setpriv");
+    command.current_dir(dir).args(["--reuid", "65534", "--clear-groups", env!("CARGO_BIN_EXE_grouplog")]).args(words);
+    let probe = std::process::Command::new("setpriv")
+        .args(["--reuid", "65534", "--clear-groups", env!("CARGO_BIN_EXE_grouplog"), "--version"])
+        .output();
+    if !probe.is_ok_and(|probe| probe.status.success()) {
+        println!("SKIPPED: no other user can be tried here (setpriv, as root)");
+        return None;
+    }
+    Some(command.output().unwrap())
+}
+
+/// A folder that may be listed and not entered, a segment, a deleted segment and a checkpoint that may not be read.
+#[test]
+fn without_permission() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path, mode: u32| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    mode(dir.path(), 0o755);
+    for (name, file, bits) in [
+        ("folder", "__consumer_offsets-1", 0o444),
+        ("segment", "__consumer_offsets-1/00000000000000000000.log", 0),
+        ("epochs", "__consumer_offsets-1/leader-epoch-checkpoint", 0),
+        ("log-dir", "recovery-point-offset-checkpoint", 0),
+    ] {
+        let log = copied(&fixture("tx/log"), &dir.path().join(name));
+        mode(&log.join(file), bits);
+        for verb in [&["verify"][..], &["salvage", "--dry-run"]] {
+            let Some(output) = as_nobody(dir.path(), &[verb, &[name]].concat()) else { return };
+            let (printed, said) = words(&output);
+            let is_told = name != "log-dir" || verb[0] == "verify";
+            assert_eq!(output.status.code(), Some(if is_told { 3 } else { 0 }), "{name} {verb:?}: {printed}{said}");
+            assert_eq!(printed.to_lowercase().contains("permission"), is_told, "{name} {verb:?}: {printed}{said}");
+            if name == "segment" && verb[0] == "salvage" {
+                assert_eq!(printed.matches("nothing is lost").count(), 3, "{printed}");
+            }
+        }
+        mode(&log.join(file), 0o755);
+    }
+    let log = copied(&fixture("tx/log"), &dir.path().join("all"));
+    std::fs::copy(
+        log.join("__consumer_offsets-0/00000000000000000000.log"),
+        log.join("__consumer_offsets-0/00000000000000000000.log.deleted"),
+    )
+    .unwrap();
+    mode(&log.join("__consumer_offsets-0/00000000000000000000.log.deleted"), 0);
+    let Some(output) = as_nobody(dir.path(), &["salvage", "--dry-run", "all"]) else { return };
+    assert!(words(&output).0.contains(".log.deleted: Permission denied"), "{}", words(&output).0);
+    assert_eq!(output.status.code(), Some(3));
+}

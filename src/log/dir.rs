@@ -5,6 +5,7 @@
 
 use super::scan::Span;
 use super::segment::{Segment, base_offset_of_name};
+use crate::escape::lossless;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -154,11 +155,15 @@ impl PartitionDir {
         let mut others = Vec::new();
         for entry in std::fs::read_dir(path)? {
             let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
+            let name = lossless(entry.file_name().as_encoded_bytes());
             let Ok(metadata) = std::fs::metadata(entry.path()) else {
-                // A file that a running broker removed meanwhile is not there; a broken link is.
-                if entry.path().symlink_metadata().is_ok() {
-                    others.push(OtherFile { path: entry.path(), name, kind: OtherKind::Unknown, len: 0 });
+                match entry.path().symlink_metadata() {
+                    // A broken link.
+                    Ok(_) => others.push(OtherFile { path: entry.path(), name, kind: OtherKind::Unknown, len: 0 }),
+                    // A running broker removed it meanwhile.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    // A folder that may be listed, but not entered.
+                    Err(error) => return Err(error),
                 }
                 continue;
             };

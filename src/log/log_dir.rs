@@ -77,6 +77,8 @@ pub struct LogDirFiles {
     pub stopped_cleanly: bool,
     /// The checkpoint files that are there.
     pub checkpoints: Vec<CheckpointFile>,
+    /// Files of it that are there and cannot be read, and why.
+    pub unreadable: Vec<(&'static str, String)>,
     /// How many other topics have partitions here.
     pub other_topics: usize,
     /// How many partitions they have here.
@@ -87,7 +89,7 @@ impl LogDirFiles {
     /// Of the folder that a partition folder lies in. None if that has none of the files of a log dir.
     ///
     /// # Errors
-    /// If the folder or one of these files cannot be read.
+    /// If the folder cannot be listed.
     pub fn around(partition: &Path) -> io::Result<Option<LogDirFiles>> {
         let named = partition.file_name().and(partition.parent());
         match named {
@@ -104,28 +106,42 @@ impl LogDirFiles {
     /// Of a folder. None if it has none of the files of a log dir.
     ///
     /// # Errors
-    /// If the folder or one of these files cannot be read.
+    /// If the folder cannot be listed.
     pub fn of(path: &Path) -> io::Result<Option<LogDirFiles>> {
-        let read = |name: &str| match crate::files::read(&path.join(name)) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+        let mut unreadable = Vec::new();
+        let mut read = |name: &'static str| match crate::files::read(&path.join(name)) {
+            Ok(bytes) => Some(bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                unreadable.push((name, error.to_string()));
+                None
+            }
         };
         let mut checkpoints = Vec::new();
         for (name, kind) in CHECKPOINTS {
-            if let Some(bytes) = read(name)? {
+            if let Some(bytes) = read(name) {
                 checkpoints.push(CheckpointFile { name, kind, content: partition_offsets(&bytes) });
             }
         }
-        let meta = read(META)?.map(|bytes| meta_properties(&bytes));
+        let meta = read(META).map(|bytes| meta_properties(&bytes));
         let lock = lock(&path.join(LOCK));
         let stopped_cleanly = path.join(CLEAN_STOP).exists();
-        if checkpoints.is_empty() && meta.is_none() && lock == Lock::NoFile && !stopped_cleanly {
+        if checkpoints.is_empty() && meta.is_none() && unreadable.is_empty() && lock == Lock::NoFile && !stopped_cleanly
+        {
             return Ok(None);
         }
         let (other_topics, other_partitions) = others(path)?;
         let path = path.to_owned();
-        Ok(Some(LogDirFiles { path, meta, lock, stopped_cleanly, checkpoints, other_topics, other_partitions }))
+        Ok(Some(LogDirFiles {
+            path,
+            meta,
+            lock,
+            stopped_cleanly,
+            checkpoints,
+            unreadable,
+            other_topics,
+            other_partitions,
+        }))
     }
 
     /// What a checkpoint says of a partition of the offsets topic; None if it does not name it, or is not there.

@@ -66,6 +66,27 @@ impl Epochs {
     }
 }
 
+/// A batch that an old `leader-epoch-checkpoint` does not bear out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtOdds {
+    /// An offset of it.
+    pub offset: i64,
+    /// The epoch that it names.
+    pub batch: i32,
+    /// The epoch that the file has there; None where none has begun.
+    pub file: Option<i32>,
+}
+
+/// The first of some offsets whose batch names another epoch than the file has there.
+pub fn at_odds(entries: &[EpochStart], offsets: impl IntoIterator<Item = (i64, i32)>) -> Option<AtOdds> {
+    let check = |(offset, batch): (i64, i32)| {
+        let behind = entries.partition_point(|entry| entry.start_offset <= offset);
+        let file = behind.checked_sub(1).and_then(|at| entries.get(at)).map(|entry| entry.epoch);
+        (batch >= 0 && file != Some(batch)).then_some(AtOdds { offset, batch, file })
+    };
+    offsets.into_iter().find_map(check)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

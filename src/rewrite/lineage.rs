@@ -12,13 +12,11 @@ pub(super) struct Divergence {
     pub(super) theirs_win: bool,
 }
 
-/// The first offset at which both logs have batches of different leader epochs.
-pub(super) fn divergence(ours: &[Part], theirs: &[Part]) -> Option<Divergence> {
-    overlaps(ours, theirs).find_map(|(a, b)| {
-        let (ours, theirs) = (a.piece.epoch, b.piece.epoch);
-        let differ = ours >= 0 && theirs >= 0 && ours != theirs;
-        differ.then(|| Divergence { offset: a.piece.first.max(b.piece.first), theirs_win: theirs > ours })
-    })
+/// Where two parts of logs differ in their leader epoch, if they do.
+pub(super) fn divergence(ours: &Part, theirs: &Part) -> Option<Divergence> {
+    let (a, b) = (ours.piece.epoch, theirs.piece.epoch);
+    let differ = a >= 0 && b >= 0 && a != b;
+    differ.then(|| Divergence { offset: ours.piece.first.max(theirs.piece.first), theirs_win: b > a })
 }
 
 /// Parts of two logs that share offsets, pair by pair, ascending.

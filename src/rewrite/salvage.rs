@@ -230,6 +230,14 @@ impl Salvage {
         if overruled { self.log.end } else { self.log.end.max(lost_end) }
     }
 
+    /// Offsets of the log's own batches that stay, ascending, each with the leader epoch that the batch names: the first and
+    /// the last of every run of one epoch.
+    pub fn own_epochs(&self) -> impl Iterator<Item = (i64, i32)> {
+        let is_own = |id: SourceId| self.sources.get(id).is_some_and(|it| it.role == Role::Own);
+        let own = self.log.parts.iter().map(|part| &part.piece).filter(move |piece| is_own(piece.source));
+        own.flat_map(|piece| [(piece.first, piece.epoch), (piece.last, piece.epoch)])
+    }
+
     /// Whether there is anything to tell.
     pub fn is_damaged(&self) -> bool {
         self.log.incidents.iter().any(|incident| incident.outcome.is_damage())

@@ -162,7 +162,7 @@ impl<'s> Union<'s> {
     /// If a file cannot be read again, or the work is interrupted.
     pub fn replica(&mut self, log: &mut Log, replica: &mut Log) -> io::Result<Joined> {
         let mut joined = Joined::default();
-        let divergence = divergence(&log.parts, &replica.parts);
+        let divergence = self.divergence(log, replica)?;
         let until = divergence.map_or(i64::MAX, |it| it.offset);
         self.compare(log, replica, until, &mut joined)?;
         if let Some(divergence) = divergence {
@@ -181,13 +181,45 @@ impl<'s> Union<'s> {
         Ok(joined)
     }
 
+    /// The first offset at which both logs have batches of different leader epochs. No CRC covers the epoch: where the
+    /// batches are the same but for it, it is what is damaged.
+    fn divergence(&mut self, log: &Log, replica: &Log) -> io::Result<Option<Divergence>> {
+        for (ours, theirs) in overlaps(&log.parts, &replica.parts) {
+            let Some(found) = divergence(ours, theirs) else { continue };
+            if !self.is_same_but_for_the_epoch(&ours.piece, &theirs.piece)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_same_but_for_the_epoch(&mut self, ours: &Piece, theirs: &Piece) -> io::Result<bool> {
+        if !ours.edit.is_none() || !theirs.edit.is_none() {
+            return Ok(false);
+        }
+        let both = ours.first.max(theirs.first)..=ours.last.min(theirs.last);
+        let mut prints = |piece: &Piece| -> io::Result<Vec<(i64, u32, i32)>> {
+            let segment = self.sources.open(piece.source)?;
+            let headers = frames(segment.bytes(), piece.from, piece.to).map(|batch| batch.header());
+            let common = headers.filter(|it| both.contains(&it.base_offset));
+            Ok(common.map(|it| (it.base_offset, it.crc, it.length as i32)).collect())
+        };
+        let (ours, theirs) = (prints(ours)?, prints(theirs)?);
+        Ok(!ours.is_empty() && ours == theirs)
+    }
+
     /// Takes from leftover files what the log lacks.
     ///
     /// # Errors
     /// As [`Union::replica`].
     pub fn leftovers(&mut self, log: &mut Log, leftovers: &Log, take: Take) -> io::Result<Joined> {
         let mut joined = Joined::default();
-        self.fill(log, leftovers, take, &[], &mut joined)?;
+        // What replaced it holds fewer records, but never other ones.
+        self.compare(log, leftovers, i64::MAX, &mut joined)?;
+        joined.is_stranger = joined.conflicts_in_all > joined.equal;
+        if !joined.is_stranger {
+            self.fill(log, leftovers, take, &[], &mut joined)?;
+        }
         Ok(joined)
     }
 
@@ -230,7 +262,8 @@ impl<'s> Union<'s> {
         missing: &[(i64, i64)],
         joined: &mut Joined,
     ) -> io::Result<()> {
-        let mut wanted = log.lost();
+        let lost = log.lost();
+        let mut wanted = lost.clone();
         wanted.extend(missing);
         let is_missing = |at: i64| {
             let behind = missing.partition_point(|(_, last)| *last < at);
@@ -270,7 +303,10 @@ impl<'s> Union<'s> {
                 joined.added.push((first, last));
             }
         }
-        self.take(log, copy, &taken)?;
+        let pieces = self.take(log, copy, &taken)?;
+        if take == Take::Everything {
+            joined.added = between(&pieces, &lost);
+        }
         for incident in &mut log.incidents {
             say_filled(incident, &taken, copy);
         }
@@ -302,8 +338,10 @@ impl<'s> Union<'s> {
         Ok(())
     }
 
-    /// Puts what a copy has of ranges, which ascend, in place of what the log has of them.
-    fn take(&mut self, log: &mut Log, copy: &Log, ranges: &[(i64, i64)]) -> io::Result<()> {
+    /// Puts what a copy has of ranges, which ascend, in place of what the log has of them. Gives the offsets of all that it
+    /// has.
+    fn take(&mut self, log: &mut Log, copy: &Log, ranges: &[(i64, i64)]) -> io::Result<Vec<(i64, i64)>> {
+        let mut taken = Vec::new();
         let mut old = std::mem::take(&mut log.parts).into_iter().peekable();
         let mut cursor = Cursor::default();
         for &range in ranges {
@@ -316,12 +354,13 @@ impl<'s> Union<'s> {
                 self.interrupt.check()?;
                 for piece in self.slice_from(&part.piece, range, &mut cursor)? {
                     log.filled.insert(piece.first, piece.source);
+                    taken.push((piece.first, piece.last));
                     log.parts.push(Part { piece, incident: None });
                 }
             }
         }
         log.parts.extend(old);
-        Ok(())
+        Ok(taken)
     }
 
     /// Of a piece, what lies in a range: whole batches, and at its ends parts of some.
@@ -528,6 +567,22 @@ fn put_together(parts: &mut Vec<Part>) {
         }
     }
     *parts = out;
+}
+
+/// Ranges that touch none of others, which ascend; those that follow each other as one.
+fn between(ranges: &[(i64, i64)], others: &[(i64, i64)]) -> Vec<(i64, i64)> {
+    let mut out: Vec<(i64, i64)> = Vec::new();
+    for &(first, last) in ranges {
+        let behind = others.partition_point(|(_, other)| *other < first);
+        if others.get(behind).is_some_and(|(other, _)| *other <= last) {
+            continue;
+        }
+        match out.last_mut() {
+            Some((_, before)) if first == before.saturating_add(1) => *before = last,
+            _ => out.push((first, last)),
+        }
+    }
+    out
 }
 
 /// The file that an offset belongs to, if there is one.

@@ -305,7 +305,7 @@ impl Twin {
     }
 }
 
-fn unreadable(name: &str, error: &io::Error) -> Finding {
+fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Finding {
     Finding::new(Code::SideUnreadable, format!("{name}: {error}")).file(name)
 }
 

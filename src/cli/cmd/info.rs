@@ -31,7 +31,7 @@ pub fn run(args: &InfoArgs, context: &mut Context) -> Result<Outcome> {
         let inventory = take(&partition, &mut inflater, done, context)?;
         done += partition.bytes();
         let log_dir = log_dir_of(&partition, &mut log_dirs, context)?;
-        let topic_id = topic_id(&partition)?;
+        let topic_id = topic_id(&partition, context);
         found.push(Found { partition, inventory, log_dir, topic_id });
     }
     context.end();
@@ -70,6 +70,9 @@ fn log_dir_of(
     let Some(files) = LogDirFiles::around(folder).with_context(|| folder.display().to_string())? else {
         return Ok(None);
     };
+    for (name, why) in &files.unreadable {
+        not_read(&files.path.join(name), why, context);
+    }
     let files = Rc::new(files);
     for file in &files.checkpoints {
         let path = files.path.join(file.name);
@@ -79,12 +82,20 @@ fn log_dir_of(
     Ok(Some(files))
 }
 
-fn topic_id(partition: &Partition) -> Result<Option<[u8; 16]>> {
-    let Some(file) = partition.dir.as_ref().and_then(|dir| dir.other(OtherKind::PartitionMetadata)) else {
-        return Ok(None);
-    };
-    let bytes = crate::files::read(&file.path).with_context(|| file.path.display().to_string())?;
-    Ok(checkpoint::topic_id(&bytes))
+fn topic_id(partition: &Partition, context: &Context) -> Option<[u8; 16]> {
+    let file = partition.dir.as_ref()?.other(OtherKind::PartitionMetadata)?;
+    match crate::files::read(&file.path) {
+        Ok(bytes) => checkpoint::topic_id(&bytes),
+        Err(error) => {
+            not_read(&file.path, &error, context);
+            None
+        }
+    }
+}
+
+fn not_read(path: &Path, why: &dyn std::fmt::Display, context: &Context) {
+    context.note(&format!("{}: not read: {why} (side-file-unreadable)", path.display()));
+    context.miss();
 }
 
 /// With -v: which partitions a log dir does not hold.

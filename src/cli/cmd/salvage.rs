@@ -7,6 +7,7 @@ use super::new_log::{
 use crate::cli::Usage;
 use crate::cli::args::SalvageArgs;
 use crate::cli::input::{self, Partition};
+use crate::cli::render::name::lossless_path;
 use crate::cli::render::salvage::{Told, objects};
 use crate::cli::render::salvage_text;
 use crate::cli::talk::{Context, EmptyFolders};
@@ -17,6 +18,7 @@ use crate::model::load::log_start;
 use crate::model::preflight::{Coordinator, Verdict, preflight};
 use crate::model::rules::Release;
 use crate::rewrite::apply::{self, Done};
+use crate::rewrite::epochs::at_odds;
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::{OutDir, PartitionOut};
 use crate::rewrite::salvage::{FileIn, Manner, Reached, Salvage, Wreck, survey};
@@ -27,6 +29,8 @@ use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// Why what has the name of a segment is none.
+const NO_FILE: &str = "no file that can be read";
 /// Taking out a record can make another one unloadable: after so many rounds it is given up.
 const MOST_ROUNDS: usize = 100;
 
@@ -120,7 +124,10 @@ struct Work<'w> {
 impl Work<'_> {
     fn partition(&mut self, partition: &Partition, out: Option<&OutDir>, report: &mut Report) -> Result<Outcome> {
         let number = partition.number.unwrap_or_default();
-        let wreck = self.wreck(partition);
+        let mut unreadable: Vec<_> =
+            partition.unreadable_names().map(|it| (it.to_owned(), NO_FILE.to_owned())).collect();
+        let wreck = self.wreck(partition, &mut unreadable);
+        let own: Vec<_> = wreck.own.iter().map(|file| file.path.clone()).collect();
         let manner = self.manner();
         let (before, context) = (self.before, &*self.context);
         let mut salvage = survey(&wreck, &manner, &self.interrupt, &mut |bytes| context.at(before + bytes))?;
@@ -134,10 +141,16 @@ impl Work<'_> {
             }
             (None, Some(broker)) => {
                 // Once, on the old files: what shows only when something is taken out, shows only when it is done.
-                let judged = self.judge(&partition.paths(), broker)?;
+                let judged = self.judge(&own, broker)?;
                 salvage.drop_records(&refused(&judged))?;
             }
-            (None, None) => {}
+            // What is damaged shows only when it is written without that.
+            (None, None) if salvage.is_damaged() => {}
+            (None, None) => {
+                let judged = self.judge(&own, newest()?)?;
+                self.note_refused(number, &judged);
+                verdict = Some(judged);
+            }
         }
         salvage.settle_losses(&self.interrupt)?;
         let told = Told {
@@ -145,23 +158,28 @@ impl Work<'_> {
             path: partition.path(),
             salvage: &salvage,
             unlisted: partition.unlisted.as_deref(),
-            metadata: match Metadata::of(partition) {
-                Metadata::Broken(why) => Some(why),
-                _ => None,
-            },
-            unreadable: partition.unreadable_names().collect(),
+            broken: broken(partition, &salvage),
+            unreadable,
             done,
             verdict,
         };
         report.text(|to| salvage_text::write(&told, to))?;
         objects(&told, &mut |object| report.object(object))?;
-        Ok(if told.is_whole() { Outcome::Clean } else { Outcome::Findings })
+        let is_refused = told.verdict.as_ref().is_some_and(|it| !it.loads());
+        let is_of_no_use = is_refused && !self.loads_somewhere(&own)?;
+        Ok(if told.is_whole() && !is_of_no_use { Outcome::Clean } else { Outcome::Findings })
     }
 
     fn judge(&self, segments: &[PathBuf], broker: Coordinator) -> Result<Verdict> {
         let verdicts = preflight(segments, &[broker], None, self.manner().max_inflated, &mut |_| {})?;
         self.interrupt.check()?;
         verdicts.into_iter().next().context("no verdict")
+    }
+
+    /// Whether any release would load it.
+    fn loads_somewhere(&self, segments: &[PathBuf]) -> Result<bool> {
+        let verdicts = preflight(segments, &Coordinator::all(), None, self.manner().max_inflated, &mut |_| {})?;
+        Ok(verdicts.iter().any(Verdict::loads))
     }
 
     /// Writes a partition; where that is asked for, again and again without the records that a broker refuses.
@@ -179,10 +197,11 @@ impl Work<'_> {
                  for a stray one unless you put the file in"
             ));
         }
-        let leader_epochs = read_other(partition.dir.as_ref(), OtherKind::LeaderEpochs)?;
+        // What of it cannot be read is made anew.
+        let leader_epochs = read_other(partition.dir.as_ref(), OtherKind::LeaderEpochs).unwrap_or_default();
         let broker = match self.args.drop_unloadable {
             Some(broker) => broker,
-            None => Release::NEWEST.to_string().parse().map_err(anyhow::Error::msg)?,
+            None => newest()?,
         };
         for _ in 0..MOST_ROUNDS {
             let plan = salvage.plan(metadata.clone(), leader_epochs.clone());
@@ -234,17 +253,21 @@ impl Work<'_> {
         }
     }
 
-    fn wreck(&self, partition: &Partition) -> Wreck {
+    /// The files of a partition and its copies. Of those that cannot be opened the name and the reason are added to
+    /// `unreadable`.
+    fn wreck(&self, partition: &Partition, unreadable: &mut Vec<(String, String)>) -> Wreck {
         let leftovers = partition.dir.iter().flat_map(|dir| &dir.left_out).map(|left_out| FileIn {
             path: left_out.file.path.clone(),
             base_offset: Some(left_out.file.base_offset),
             len: left_out.file.len,
         });
+        let mut opened =
+            |files: Vec<FileIn>| files.into_iter().filter(|file| can_be_opened(file, unreadable)).collect();
         let start = partition.dir.as_ref().and_then(|dir| log_start(&dir.path, partition.number?));
         Wreck {
-            own: files(partition),
-            leftovers: leftovers.collect(),
-            replicas: self.copies(partition.number).map(files).collect(),
+            own: opened(files(partition)),
+            leftovers: opened(leftovers.collect()),
+            replicas: self.copies(partition.number).map(|copy| opened(files(copy))).collect(),
             log_start: start.filter(|start| *start > 0),
             reached: partition.dir.as_ref().and_then(reached),
         }
@@ -263,6 +286,45 @@ impl Work<'_> {
             _ => None,
         })
     }
+}
+
+/// Whether a file can be opened; else its path and the reason go to a list.
+fn can_be_opened(file: &FileIn, unreadable: &mut Vec<(String, String)>) -> bool {
+    match std::fs::File::open(&file.path) {
+        Ok(_) => true,
+        Err(error) => {
+            unreadable.push((lossless_path(&file.path), error.to_string()));
+            false
+        }
+    }
+}
+
+/// Files beside the segments that are not carried over.
+fn broken(partition: &Partition, salvage: &Salvage) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    if let Metadata::Broken(why) = Metadata::of(partition) {
+        all.push(("partition.metadata", why));
+    }
+    match read_other(partition.dir.as_ref(), OtherKind::LeaderEpochs) {
+        Ok(bytes) => {
+            let read = bytes.map(|bytes| checkpoint::leader_epochs(&bytes));
+            let odd = read.as_ref().and_then(|it| it.oddities.iter().find(|odd| odd.stops_a_broker()));
+            all.extend(odd.map(|odd| ("leader-epoch-checkpoint", format!("a broker stops at it: {odd}"))));
+            let sound = read.filter(|it| it.oddities.is_empty());
+            let of_own = salvage.own_epochs();
+            let at_odds = sound.and_then(|it| at_odds(&it.entries, of_own)).map(|it| {
+                let file = it.file.map_or("none".to_owned(), |epoch| epoch.to_string());
+                format!(
+                    "at offset {} the batch names leader epoch {}, and the file {file}; no CRC covers that of the batch, \
+                     which is copied as it is",
+                    it.offset, it.batch
+                )
+            });
+            all.extend(at_odds.map(|why| ("leader-epoch-checkpoint", why)));
+        }
+        Err(error) => all.push(("leader-epoch-checkpoint", error.root_cause().to_string())),
+    }
+    all
 }
 
 /// How far a log went, by the greatest offset that files beside it name. What cannot be read names none.
@@ -293,6 +355,11 @@ fn reached(dir: &PartitionDir) -> Option<Reached> {
         Some(Reached { end: last.last_offset.saturating_add(1), file: file.name.clone() })
     });
     snapshots.chain(epochs).chain(index).chain(aborted).filter(|it| it.end >= 0).max_by_key(|it| it.end)
+}
+
+/// The newest coordinator that is known.
+fn newest() -> Result<Coordinator> {
+    Release::NEWEST.to_string().parse().map_err(anyhow::Error::msg)
 }
 
 /// The records that a broker refuses, by offset, and why.

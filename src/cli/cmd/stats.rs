@@ -96,6 +96,9 @@ fn known(partition: &Partition, log_start: Option<i64>, first: i64) -> Result<Kn
         return Ok(Known { log_start, ..Known::default() });
     };
     let files = LogDirFiles::around(folder).with_context(|| folder.display().to_string())?;
+    for (name, why) in files.iter().flat_map(|files| &files.unreadable) {
+        anyhow::ensure!(*name != "cleaner-offset-checkpoint", "{}: {why}", folder.with_file_name(name).display());
+    }
     let has = |files: &LogDirFiles| files.checkpoints.iter().any(|file| file.kind == CheckpointKind::Cleaner);
     Ok(Known {
         checkpoint: files.as_ref().and_then(|files| files.offset(CheckpointKind::Cleaner, number)),

@@ -49,7 +49,7 @@ impl Found {
             path,
             salvage,
             unlisted: None,
-            metadata: None,
+            broken: Vec::new(),
             unreadable: Vec::new(),
             done: None,
             verdict: None,

@@ -2,12 +2,13 @@
 //!
 //! Must not know: who found them.
 
-use super::name::{lossless, lossless_path, visible};
+use super::name::{lossless, lossless_path, visible, visible_path};
 use super::table::{Looking, Looks, Table};
 use super::wrap;
 use crate::audit::{Code, Fact, Finding, Severity};
 use crate::cli::args::TextFormat;
 use crate::cli::render::document;
+use crate::escape::one_line;
 use crate::model::preflight::Verdict;
 use crate::words::counted;
 use serde_json::{Map, Value, json};
@@ -61,12 +62,12 @@ fn csv(findings: &[Finding]) -> String {
             it.code.name().to_owned(),
             it.severity.name().to_owned(),
             it.partition.map(|n| n.to_string()).unwrap_or_default(),
-            it.path.as_deref().map(|path| visible(path.as_os_str().as_encoded_bytes())).unwrap_or_default(),
+            it.path.as_deref().map(visible_path).unwrap_or_default(),
             it.segment.as_deref().map(|name| visible(name.as_bytes())).unwrap_or_default(),
             it.position.map(|n| n.to_string()).unwrap_or_default(),
             it.offset.map(|n| n.to_string()).unwrap_or_default(),
             it.group.as_deref().map(visible).unwrap_or_default(),
-            it.message.clone(),
+            one_line(&it.message).into_owned(),
         ]);
     }
     table.csv()
@@ -81,8 +82,8 @@ fn text(findings: &[Finding], looks: Looks) -> String {
     for it in findings {
         let name = it.code.name();
         // Seven columns for the severity, which may carry escapes for colour.
-        let place = wrap::behind(&place(it), 7 + 1 + name.len() + 2, 8, looks);
-        let message = wrap::behind(&it.message, 4, 4, looks);
+        let place = wrap::behind(&one_line(&place(it)), 7 + 1 + name.len() + 2, 8, looks);
+        let message = wrap::behind(&one_line(&it.message), 4, 4, looks);
         out.push_str(&format!("{} {name}  {place}\n    {message}\n", severity(it.severity, looks)));
     }
     let mut codes: Vec<Code> = Vec::new();

@@ -31,10 +31,10 @@ pub struct Told<'t> {
     pub salvage: &'t Salvage,
     /// Why the folder could not be listed, if so.
     pub unlisted: Option<&'t str>,
-    /// Why `partition.metadata` is not as a broker takes it, if so.
-    pub metadata: Option<String>,
-    /// Segments that are no files that can be read, by name.
-    pub unreadable: Vec<&'t str>,
+    /// Files beside the segments that are not carried over, and why.
+    pub broken: Vec<(&'static str, String)>,
+    /// Files of segments that cannot be read, by name, and why.
+    pub unreadable: Vec<(String, String)>,
     /// What was written; None if nothing was.
     pub done: Option<Done>,
     /// Whether a broker would load what was written.
@@ -44,7 +44,7 @@ pub struct Told<'t> {
 impl Told<'_> {
     /// Whether nothing is lost.
     pub fn is_whole(&self) -> bool {
-        let files = self.unlisted.is_none() && self.metadata.is_none() && self.unreadable.is_empty();
+        let files = self.unlisted.is_none() && self.broken.is_empty() && self.unreadable.is_empty();
         files && !self.salvage.is_damaged()
     }
 }
@@ -66,12 +66,16 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
             "why": why,
         }))?;
     }
-    if let Some(why) = &told.metadata {
-        let file = "partition.metadata";
+    for (file, why) in &told.broken {
         each(&json!({ "partition": told.partition, "kind": "unreadable-file", "file": file, "why": why }))?;
     }
-    for name in &told.unreadable {
-        each(&json!({ "partition": told.partition, "kind": "unreadable-segment", "segment": name }))?;
+    for (name, why) in &told.unreadable {
+        each(&json!({
+            "partition": told.partition,
+            "kind": "unreadable-segment",
+            "segment": name,
+            "why": why,
+        }))?;
     }
     for lost in told.losses() {
         each(&lost)?;

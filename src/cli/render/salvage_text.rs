@@ -103,14 +103,19 @@ fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     if let Some(why) = told.unlisted {
         writeln!(to, "  the folder cannot be read: {why}; what it held is lost unless another copy has it (--also)")?;
     }
-    for name in &told.unreadable {
+    for (name, why) in &told.unreadable {
         writeln!(
             to,
-            "  {name}: no file that can be read; what it held is lost unless it stands in another copy (--also)"
+            "  {}: {why}; what it held is lost unless it stands in another copy (--also)",
+            visible(name.as_bytes()),
         )?;
     }
-    if let Some(why) = &told.metadata {
-        writeln!(to, "  partition.metadata is not carried over, unless another copy has a sound one (--also): {why}")?;
+    for (file, why) in &told.broken {
+        let instead = match *file {
+            "partition.metadata" => "unless another copy has a sound one (--also)",
+            _ => "but made anew from the batches",
+        };
+        writeln!(to, "  {file} is not carried over, {instead}: {why}")?;
     }
     if told.is_whole() {
         writeln!(to, "  nothing is lost")?;

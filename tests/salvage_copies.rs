@@ -1,0 +1,95 @@
+//! `salvage` beside other copies: a leader epoch that is damaged says nothing of either, and a leftover file of another log
+//! is no copy.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+#[path = "common/build.rs"]
+mod build;
+mod common;
+
+use build::*;
+use common::grouplog;
+use std::path::{Path, PathBuf};
+
+fn commits(offsets: std::ops::Range<i64>, group: &str) -> Vec<u8> {
+    offsets.flat_map(|at| Bat::of(vec![commit(at, group, "orders", (at % 3) as i32, 100 + at)]).bytes()).collect()
+}
+
+/// A partition folder with one segment and what the broker says of its epochs.
+fn partition(log_dir: &Path, bytes: &[u8]) -> PathBuf {
+    let folder = log_dir.join("__consumer_offsets-0");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(segment_name(0)), bytes).unwrap();
+    std::fs::write(folder.join("leader-epoch-checkpoint"), "0\n1\n0 0\n").unwrap();
+    folder
+}
+
+/// The exit status, and what it printed.
+fn salvage(words: &[&str], folder: &Path) -> (i32, String) {
+    let output = grouplog(folder, [&["salvage", "--dry-run"], words, &["."]].concat());
+    (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The bytes with the leader epoch of the last of so many batches of the same length raised by 65536.
+fn with_flipped_epoch(mut bytes: Vec<u8>, batches: usize) -> Vec<u8> {
+    let last = bytes.len() / batches * (batches - 1);
+    assert_eq!(bytes[last + 12..last + 16], [0; 4]);
+    bytes[last + 13] ^= 1;
+    bytes
+}
+
+#[test]
+fn a_damaged_leader_epoch_cuts_nothing_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = partition(&dir.path().join("whole"), &commits(0..30, "g"));
+    let flipped = partition(&dir.path().join("flipped"), &with_flipped_epoch(commits(0..12, "g"), 12));
+    // Neither the one that lags, nor the other one.
+    let (code, printed) = salvage(&["--also", flipped.to_str().unwrap()], &whole);
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("30 batches, 30 records") && printed.contains("nothing is lost"), "{printed}");
+    let (code, printed) = salvage(&["--also", whole.to_str().unwrap()], &flipped);
+    assert!(code == 3 && printed.contains("30 batches, 30 records; first offset 0, end offset 30"), "{printed}");
+    assert!(printed.contains("offsets 12 to 29 added") && !printed.contains("another story"), "{printed}");
+    // Alone it is told, since the file beside it knows better.
+    let (code, printed) = salvage(&[], &flipped);
+    assert_eq!(code, 3, "{printed}");
+    assert!(printed.contains("at offset 11 the batch names leader epoch 65536, and the file 0"), "{printed}");
+    // But another batch of another epoch is another story.
+    let mut other = [commits(0..11, "g"), commits(11..12, "h")].concat();
+    other = with_flipped_epoch(other, 12);
+    let other = partition(&dir.path().join("other"), &other);
+    let (code, printed) = salvage(&["--also", other.to_str().unwrap()], &whole);
+    assert!(code == 3 && printed.contains("tells another story from offset 11 on"), "{printed}");
+}
+
+#[test]
+fn what_a_leftover_file_adds_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = partition(&dir.path().join("log"), &[commits(0..10, "g"), commits(20..30, "g")].concat());
+    std::fs::write(folder.join(format!("{}.deleted", segment_name(0))), commits(0..30, "g")).unwrap();
+    let (code, printed) = salvage(&[], &folder);
+    assert!(code == 0 && printed.contains("20 batches"), "{printed}");
+    let (code, printed) = salvage(&["--include-leftovers"], &folder);
+    assert!(code == 3 && printed.contains("30 batches"), "{printed}");
+    assert!(printed.contains("offsets 10 to 19 added from a leftover file"), "{printed}");
+    assert!(!printed.contains("nothing is lost"), "{printed}");
+}
+
+#[test]
+fn a_leftover_file_of_another_log_fills_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, group, fills) in [("own", "g", true), ("other", "h", false)] {
+        let mut bytes = commits(0..30, "g");
+        let size = bytes.len() / 30;
+        bytes[3 * size + 5..5 * size].fill(0);
+        let folder = partition(&dir.path().join(name), &bytes);
+        std::fs::write(folder.join(format!("{}.deleted", segment_name(0))), commits(0..30, group)).unwrap();
+        for options in [&[][..], &["--include-leftovers"]] {
+            let (code, printed) = salvage(options, &folder);
+            assert_eq!(code, 3, "{printed}");
+            assert_eq!(printed.contains("30 batches, 30 records"), fills, "{name} {options:?}: {printed}");
+            assert_eq!(printed.contains("filled from"), fills, "{name} {options:?}: {printed}");
+            assert_eq!(printed.contains("it is no copy of this partition"), !fills, "{name} {options:?}: {printed}");
+        }
+    }
+}

@@ -90,8 +90,11 @@ fn bound_group(incidents: &mut [Incident], group: &[usize], floor: i64, ceiling:
             Some(ceiling) => first >= low && last >= first && last <= ceiling,
             None => first == low && (0..MOST_AT_END).contains(&(last.saturating_sub(first))),
         };
-        match (incident.first, incident.last) {
+        // The head of a wrapper names its last offset only.
+        let first = incident.first.or(incident.last.map(|_| low));
+        match (first, incident.last) {
             (Some(first), Some(last)) if fits(first, last) => {
+                incident.first = Some(first);
                 close(incidents, &open, low, Some(first - 1));
                 open.clear();
                 low = last.saturating_add(1);

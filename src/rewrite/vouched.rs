@@ -208,6 +208,6 @@ fn take_out(log: &mut Log, first: i64, right: i64) {
         None => log.incidents.push(incident),
     }
     if next.is_none() {
-        log.end = floor;
+        log.end = last.saturating_add(1);
     }
 }

@@ -45,7 +45,9 @@ impl Case {
     fn run(&mut self, segments: &[(i64, &[Vec<u8>])], options: &[&str]) -> Salvaged {
         self.runs += 1;
         let own = folder(&self.dir.path().join(format!("log{}", self.runs)), segments);
-        salvage(&self.dir.path().join(format!("new{}", self.runs)), options, &[&own])
+        let told = salvage(&self.dir.path().join(format!("new{}", self.runs)), options, &[&own]);
+        assert!([0, 3].contains(&told.code), "{}", told.said);
+        told
     }
 
     fn replica(&self, segments: &[(i64, &[Vec<u8>])]) -> String {
@@ -107,11 +109,13 @@ fn neighbours_that_are_damaged_too_share_a_range_once() {
         hurt[at][70] ^= 0x55;
         hurt[at][80] ^= 0x55;
     }
-    let told = Case::new().run(&[(0, &hurt)], &[]);
+    let mut case = Case::new();
+    let told = case.run(&[(0, &hurt)], &[]);
     let all: Vec<_> = told.of_kind("stretch").iter().map(|it| offsets(it)).collect();
     assert_eq!(all, [(json!(6), json!(8)), (json!(9), json!(11))], "sound heads that agree are believed");
     hurt[2][23..27].fill(0);
-    let told = Case::new().run(&[(0, &hurt)], &[]);
+    let mut case = Case::new();
+    let told = case.run(&[(0, &hurt)], &[]);
     let all: Vec<_> = told.of_kind("stretch").iter().map(|it| offsets(it)).collect();
     assert_eq!(all, [(json!(6), json!(8)), (json!(9), json!(11))]);
 }
@@ -244,7 +248,8 @@ fn a_segment_of_the_wrong_name_keeps_what_it_holds() {
         ("the last of one batch", vec![(0, &whole[..11]), (1024, &whole[11..])]),
     ];
     for (name, segments) in cases {
-        let told = Case::new().run(&segments, &[]);
+        let mut case = Case::new();
+        let told = case.run(&segments, &[]);
         assert!(told.batches(0) == whole, "{name}: {:#?}", told.lines);
         assert!(told.outcomes().iter().all(|it| *it == "renamed"), "{name}: {:?}", told.outcomes());
         assert_eq!(told.the("summary")["endOffset"], 36, "{name}");
@@ -253,10 +258,12 @@ fn a_segment_of_the_wrong_name_keeps_what_it_holds() {
     // A base offset that is wrong does not make a name wrong.
     let mut hurt = c.to_vec();
     set_base(&mut hurt[0], 13);
-    let told = Case::new().run(&[(0, a), (12, b), (24, &hurt)], &[]);
+    let mut case = Case::new();
+    let told = case.run(&[(0, a), (12, b), (24, &hurt)], &[]);
     assert_eq!((told.outcomes(), offsets(told.the("stretch"))), (vec!["lost"], (json!(24), json!(26))));
     // An empty segment says where the log ends.
-    let told = Case::new().run(&[(0, &whole), (50, &[])], &[]);
+    let mut case = Case::new();
+    let told = case.run(&[(0, &whole), (50, &[])], &[]);
     assert_eq!((told.code, &told.the("summary")["endOffset"]), (0, &json!(50)));
 }
 
@@ -279,13 +286,15 @@ fn a_copy_of_a_batch_in_place_of_another_moves_nothing() {
         hurt[5][70] ^= 0x55;
         hurt[5][80] ^= 0x55;
         hurt.insert(5, whole[4].clone());
-        let told = Case::new().run(&[(0, &hurt)], option);
+        let mut case = Case::new();
+        let told = case.run(&[(0, &hurt)], option);
         assert_eq!(told.outcomes(), ["lost", "repeated"], "{:#?}", told.lines);
         assert_eq!(offsets(told.of_kind("stretch")[0]), (json!(15), json!(17)));
         // Inserted, it takes nothing.
         let mut hurt = whole.clone();
         hurt.insert(5, whole[1].clone());
-        let told = Case::new().run(&[(0, &hurt)], option);
+        let mut case = Case::new();
+        let told = case.run(&[(0, &hurt)], option);
         assert_eq!((told.outcomes(), told.batches(0) == whole), (vec!["repeated"], true));
     }
 }
@@ -315,7 +324,8 @@ fn a_chance_is_no_proof_of_one_changed_byte() {
 fn lost_keys_of_sound_batches_are_told_at_their_own_offsets() {
     let mut swapped = batches(6);
     swapped.swap(0, 1);
-    let told = Case::new().run(&[(0, &swapped)], &[]);
+    let mut case = Case::new();
+    let told = case.run(&[(0, &swapped)], &[]);
     for line in told.of_kind("lost-key") {
         let offset = line["offset"].as_i64().unwrap();
         assert_eq!(line["group"], format!("g{offset}"), "{line:#}");

@@ -78,6 +78,8 @@ fn a_damaged_last_offset_hides_nothing() {
         let filled = case.run(&[(0, &hurt)], &["--also", &replica]);
         assert_eq!(filled.outcomes(), ["filled"], "{wrong}");
         assert!(filled.batches(0) == whole, "{wrong}");
+        let kept = case.run(&[(0, &hurt)], &["--also", &replica, "--keep-doubtful"]);
+        assert!(kept.batches(0) == whole, "{wrong}: {:#?}", kept.lines);
     }
     // A count of none hides no key, and at the log's end nobody knows how far it went.
     let mut hurt = whole.clone();
@@ -221,12 +223,15 @@ fn zeros_that_reach_into_a_base_offset_are_a_loss() {
 fn a_last_batch_far_off_is_put_right_by_a_copy() {
     let whole = batches(6);
     let mut hurt = whole.clone();
-    set_base(&mut hurt[5], 70_000_000_000_000_000);
-    let mut case = Case::new();
-    let replica = case.replica(&[(0, &whole)]);
-    let told = case.run(&[(0, &hurt)], &["--also", &replica]);
-    assert!(told.batches(0) == whole, "{:#?}", told.lines);
-    assert_eq!(told.the("summary")["endOffset"], 18);
+    for far in [70_000_000_000_000_000, 1 << 33, 65_551] {
+        set_base(&mut hurt[5], far);
+        let mut case = Case::new();
+        let replica = case.replica(&[(0, &whole)]);
+        let told = case.run(&[(0, &hurt)], &["--also", &replica]);
+        assert!(told.batches(0) == whole, "{far}: {:#?}", told.lines);
+        assert_eq!((told.outcomes(), &told.the("summary")["endOffset"]), (vec!["filled"], &json!(18)));
+        assert_eq!(told.the("copy")["added"], json!([]), "{far}");
+    }
     // One that stands there in the copy too is believed.
     let mut case = Case::new();
     let replica = case.replica(&[(0, &hurt)]);

@@ -62,11 +62,19 @@ pub(super) fn bound(survey: &mut Survey) {
     let Survey { entries, incidents, end_by_name, bases } = survey;
     let mut floor = bases.first().and_then(|(_, base)| *base).unwrap_or(0);
     let mut group: Vec<usize> = Vec::new();
-    for entry in entries.iter() {
+    for (place, entry) in entries.iter().enumerate() {
         match entry {
             Entry::Gap(place) => group.push(*place),
             Entry::Part(part) => {
                 bound_group(incidents, &group, floor, Some(part.piece.first - 1));
+                let kept =
+                    part.incident.and_then(|incident| incidents.get_mut(incident)).filter(|it| is_kept_in_doubt(it));
+                if let Some(incident) = kept {
+                    incident.first = if group.is_empty() { Some(floor.min(part.piece.first)) } else { incident.first };
+                    if let Some(Entry::Part(next)) = entries.get(place + 1) {
+                        incident.last = Some(next.piece.first - 1);
+                    }
+                }
                 group.clear();
                 floor = part.piece.last.saturating_add(1);
             }
@@ -141,6 +149,11 @@ fn widen(incidents: &mut [Incident], group: &[usize], fitted: &BTreeSet<usize>, 
 
 fn is_doubted(incident: &Incident) -> bool {
     incident.is_batches && incident.code == "crc-mismatch" && incident.outcome == Outcome::Lost
+}
+
+/// Its head is no better than that of one that is left out.
+fn is_kept_in_doubt(incident: &Incident) -> bool {
+    matches!(incident.outcome, Outcome::Doubtful { .. })
 }
 
 /// Whether what a stretch held is not missing.

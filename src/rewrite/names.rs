@@ -112,8 +112,11 @@ fn lies_outside(files: &[Held], place: usize) -> bool {
 fn begins_below(files: &[Held], place: usize, sources: &mut Sources, inflater: &mut Inflater) -> io::Result<bool> {
     let Some(held) = files.get(place) else { return Ok(false) };
     let (Some((first, _)), Some(base)) = (held.range, held.base) else { return Ok(false) };
+    if first >= base {
+        return Ok(false);
+    }
     let before = files.get(..place).unwrap_or_default().iter().filter_map(|file| Some(file.range?.1)).max();
-    if first >= base || before.is_some_and(|before| before >= first) {
+    if before.is_some_and(|before| before >= first) {
         return Ok(false);
     }
     if before.and_then(|before| before.checked_add(1)) == Some(first) {

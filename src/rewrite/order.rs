@@ -387,8 +387,8 @@ impl Sorter<'_> {
         if leaves_room && behind == 0 {
             let mut incident = incident_of(&head.piece, CODE, Outcome::Lost);
             let (first, last) = (head.piece.first, head.piece.last);
-            incident.message =
-                format!("a copy of offsets {first} to {last}, which stand before, is in place of what was here");
+            let offsets = if first == last { format!("offset {first}") } else { format!("offsets {first} to {last}") };
+            incident.message = format!("a copy of what stands before, of {offsets}, is in place of what was here");
             (incident.is_batches, incident.first, incident.last) = (false, None, None);
             let told = self.tell(head.incident, incident);
             self.out.push(Entry::Gap(told));

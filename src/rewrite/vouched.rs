@@ -3,7 +3,6 @@
 //!
 //! Must not know: what is filled from other copies.
 
-use super::apply::MOST_OFFSETS;
 use super::look::look;
 use super::order::incident_of;
 use super::plan::{Piece, Sources, frames};
@@ -13,6 +12,9 @@ use super::union::Log;
 use crate::log::{Batch, Inflater};
 use std::collections::HashMap;
 use std::io;
+
+/// No more batches are looked for in a copy.
+const MOST_DOUBTED: usize = 1000;
 
 /// A stretch of damage that ends in zeros, right in front of a batch whose base offset they may have reached.
 #[derive(Debug)]
@@ -126,6 +128,10 @@ fn print(batch: &Batch<'_>) -> Print {
 pub(super) fn prove_places(log: &mut Log, copy: &Log, sources: &mut Sources, max_inflated: usize) -> io::Result<()> {
     let mut doubted: HashMap<Print, Option<i64>> = HashMap::new();
     let mut places: Vec<(i64, Print)> = Vec::new();
+    let mut inflater = Inflater::with_limit(max_inflated);
+    if log.parts.last().is_some_and(|last| last.piece.last >= copy.end) {
+        part_last(log, sources, &mut inflater)?;
+    }
     for piece in unsure(log) {
         let segment = sources.open(piece.source)?;
         let Some(batch) = frames(segment.bytes(), piece.from, piece.to).next() else { continue };
@@ -137,7 +143,6 @@ pub(super) fn prove_places(log: &mut Log, copy: &Log, sources: &mut Sources, max
     if places.is_empty() {
         return Ok(());
     }
-    let mut inflater = Inflater::with_limit(max_inflated);
     for part in copy.parts.iter().filter(|part| part.piece.edit.is_none()) {
         let segment = sources.open(part.piece.source)?;
         for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
@@ -156,7 +161,31 @@ pub(super) fn prove_places(log: &mut Log, copy: &Log, sources: &mut Sources, max
     Ok(())
 }
 
-/// The batches behind a hole that may reach into them, and a last one that is farther from all others than a segment spans.
+/// Parts the log's last batch from those before it.
+fn part_last(log: &mut Log, sources: &mut Sources, inflater: &mut Inflater) -> io::Result<()> {
+    let Some(part) = log.parts.last_mut().filter(|part| part.piece.batches > 1) else { return Ok(()) };
+    let segment = sources.open(part.piece.source)?;
+    let (mut before, mut last) = (None, None);
+    for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
+        before = last.replace(batch);
+    }
+    let (Some(before), Some(last)) = (before, last) else { return Ok(()) };
+    let (seen, before) = (look(&last, inflater), look(&before, inflater));
+    // Where nothing is missing in front of it, it stands well.
+    if before.last.checked_add(1) == Some(seen.first) {
+        return Ok(());
+    }
+    let mut single = part.clone();
+    (single.piece.from, single.piece.batches, single.piece.records) = (last.position(), 1, seen.records);
+    (single.piece.first, single.piece.last) = (seen.first, seen.last);
+    (part.piece.to, part.piece.last) = (last.position(), before.last);
+    part.piece.batches -= 1;
+    part.piece.records = part.piece.records.saturating_sub(seen.records);
+    log.parts.push(single);
+    Ok(())
+}
+
+/// The batches behind a hole that may reach into them, and a last one that others do not lead to.
 fn unsure(log: &Log) -> Vec<Piece> {
     let holes: HashMap<(u32, u64), ()> = (log.incidents.iter())
         .filter(|it| it.doubts_next)
@@ -165,12 +194,13 @@ fn unsure(log: &Log) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = (log.parts.iter())
         .map(|part| &part.piece)
         .filter(|piece| piece.batches == 1 && piece.edit.is_none() && holes.contains_key(&(piece.source, piece.from)))
+        .take(MOST_DOUBTED)
         .cloned()
         .collect();
     if let [.., before, last] = log.parts.as_slice()
         && last.piece.batches == 1
         && last.piece.edit.is_none()
-        && last.piece.first.saturating_sub(before.piece.last) > MOST_OFFSETS
+        && last.piece.first > before.piece.last.saturating_add(1)
     {
         pieces.push(last.piece.clone());
     }
@@ -178,7 +208,10 @@ fn unsure(log: &Log) -> Vec<Piece> {
 }
 
 fn take_out(log: &mut Log, first: i64, right: i64) {
-    let Some(place) = log.parts.iter().position(|part| part.piece.first == first) else { return };
+    let place = log.parts.partition_point(|part| part.piece.first < first);
+    if log.parts.get(place).is_none_or(|part| part.piece.first != first) {
+        return;
+    }
     let before = place.checked_sub(1).and_then(|place| log.parts.get(place)).map(|part| part.piece.last);
     let next = log.parts.get(place + 1).map(|part| part.piece.first);
     let floor = before.map_or(log.start, |before| before.saturating_add(1));

@@ -375,12 +375,12 @@ partition\t'Group, topic and partition that offsets are committed for'
 hour\t'Hour'
 producer\t'Producer id'
 segment\t'Segment'"
-complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l top -d 'Show the N largest; 0 is all [default: 20, of types all]' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l top -d 'Show the N largest; 0 is all' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l sample -d 'Read only a share of the log (1%, 1/50, 0.02), and estimate' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l time -d 'Only batches whose latest record is from A up to but not including B: RFC 3339, epoch milliseconds, or a span before now (-2h)' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l min-cleanable-dirty-ratio -d 'min.cleanable.dirty.ratio, for --why-not-cleaned' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l min-compaction-lag -d 'min.compaction.lag.ms, for --why-not-cleaned' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l max-compaction-lag -d 'max.compaction.lag.ms, for --why-not-cleaned [default: none]' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l min-cleanable-dirty-ratio -d 'min.cleanable.dirty.ratio' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l min-compaction-lag -d 'min.compaction.lag.ms' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l max-compaction-lag -d 'max.compaction.lag.ms [default: none]' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l delete-retention -d 'delete.retention.ms' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l segment-bytes -d 'segment.bytes (suffixes K, M, G)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -l format -d 'How to print' -r -f -a "table\t'A table for people'
@@ -404,7 +404,7 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand stats" -s h -l help -d
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l max-transaction-timeout -d 'The longest that the broker lets a producer ask for (transaction.max.timeout.ms)' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l last -d 'Of the transactions that ended, show the last N of a partition [default: 20 in the table, else all]' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l last -d 'In the table, of the transactions that ended, show the last N of a partition' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l bootstrap-server -d 'The broker to name in the commands that are shown' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l format -d 'How to print' -r -f -a "table\t'A table for people'
 json\t'One JSON document'
@@ -412,7 +412,7 @@ jsonl\t'One JSON object a line'
 csv\t'Comma-separated values with a header line'"
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l group -d 'Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. \'\' is the empty group id' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l group-regex -d 'Only groups that this regular expression matches whole' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l producer-id -d 'Only those of this producer id; with --producers, only these' -r
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l producer-id -d 'Only those of this producer id' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l now -d 'What now is, for whatever depends on the clock: RFC 3339 or epoch milliseconds' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l threads -d 'How many threads to use; partitions are read in parallel' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l color -d 'Colour: auto is a terminal without NO_COLOR' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -421,7 +421,7 @@ never\t'Never'"
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l include-stray -d 'Read folders named -delete, -future or -stray too'
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l open -d 'Only those that are still open'
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l hanging -d 'Only those that are open for longer than a producer may ask for'
-complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l producers -d 'Show what a broker remembers of producers instead, as kafka-transactions.sh describe-producers does; not by group'
+complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l producers -d 'Show what a broker remembers of producers instead, as kafka-transactions.sh describe-producers does'
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l ignore-log-start -d 'Begin at the first record, whatever the log dir\'s log-start-offset-checkpoint says'
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -l no-progress -d 'Show no progress bar on long work'
 complete -c grouplog -n "__fish_grouplog_using_subcommand txns" -s q -l quiet -d 'Say nothing on stderr but errors'

@@ -243,7 +243,8 @@ fn a_last_batch_far_off_is_put_right_by_a_copy() {
 fn a_segment_of_the_wrong_name_keeps_what_it_holds() {
     let whole = batches(12);
     let (a, b, c) = (&whole[..4], &whole[4..8], &whole[8..]);
-    let cases: [(&str, Vec<(i64, &[Vec<u8>])>); 7] = [
+    type Segments<'b> = Vec<(i64, &'b [Vec<u8>])>;
+    let cases: [(&str, Segments<'_>); 7] = [
         ("the last too high", vec![(0, a), (12, b), (1024, c)]),
         ("the last a little too high", vec![(0, a), (12, b), (25, c)]),
         ("the middle too high", vec![(0, a), (18, b), (24, c)]),

@@ -2,8 +2,9 @@
 //!
 //! CRCs are linear: what stored and computed CRC differ by depends on the change alone. A change of one bit or byte at
 //! a place differs from that at any other, so the difference names the place, within limits: a longer change looks like
-//! one byte somewhere with a chance of 255 in 2^32 for every byte of the batch. So whoever mends must check that the
-//! batch reads to the end then. Must not know: what a batch holds.
+//! one byte somewhere with a chance of 255 in 2^32 for every byte of the batch, and like one bit with 8 in 2^32. So a
+//! change is believed only where that cannot be chance, and the batch reads to the end then. Must not know: what a batch
+//! holds.
 
 use crate::log::Batch;
 use crate::log::batch::{CRC_FROM, MAGIC_AT};
@@ -31,6 +32,30 @@ impl Change {
     pub fn is_one_bit(&self) -> bool {
         (self.old ^ self.new).count_ones() == 1
     }
+}
+
+/// The most that may be expected of changes that fit by chance alone, for one of them to be believed.
+const MOST_BY_CHANCE: f64 = 1e-5;
+
+/// The one change that makes the CRC right, with which the batch also `reads_whole`, if chance cannot explain that it
+/// fits: of one bit in batches of up to 5 KiB, of any other byte only in very short ones.
+pub fn likely(batch: &Batch<'_>, mut reads_whole: impl FnMut(&Batch<'_>) -> bool) -> Option<Change> {
+    let by_chance = |ways: u32| f64::from(ways) * batch.len() as f64 / 2f64.powi(32);
+    let mut reads = |change: &Change| {
+        let mut bytes = batch.bytes().to_vec();
+        if let Some(byte) = bytes.get_mut(change.at as usize) {
+            *byte = change.new;
+        }
+        Batch::new(&bytes, batch.position()).is_some_and(|mended| reads_whole(&mended))
+    };
+    let fitting: Vec<_> = candidates(batch).into_iter().filter(|change| reads(change)).collect();
+    let mut one_bit = fitting.iter().filter(|change| change.is_one_bit());
+    let (change, ways) = match (one_bit.next(), one_bit.next(), fitting.as_slice()) {
+        (Some(change), None, _) => (*change, 8),
+        (None, _, [change]) => (*change, 255),
+        _ => return None,
+    };
+    (by_chance(ways) < MOST_BY_CHANCE).then_some(change)
 }
 
 struct Tables {

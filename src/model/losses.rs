@@ -401,7 +401,7 @@ pub enum Ended {
 
 /// A batch that counts no records is read as empty; but if its CRC is wrong, the count may be what is damaged. Any other
 /// count does not keep records from being read.
-fn with_a_count<'b>(batch: &Batch<'b>, room: &'b mut Vec<u8>) -> Batch<'b> {
+pub(crate) fn with_a_count<'b>(batch: &Batch<'b>, room: &'b mut Vec<u8>) -> Batch<'b> {
     let header = batch.header();
     if header.magic < 2 || header.count != 0 || batch.body().is_empty() {
         return *batch;

@@ -6,6 +6,7 @@ use super::order::incident_of;
 use super::report::{Incident, Outcome};
 use super::survey::{Entry, Survey};
 use crate::log::mend::Change;
+use std::collections::BTreeSet;
 
 const EPOCH_CODE: &str = "leader-epoch-order";
 /// At the end of a log, where nothing stands behind it, a damaged batch is believed to span no more offsets than this.
@@ -61,11 +62,19 @@ pub(super) fn bound(survey: &mut Survey) {
     let Survey { entries, incidents, end_by_name, bases } = survey;
     let mut floor = bases.first().and_then(|(_, base)| *base).unwrap_or(0);
     let mut group: Vec<usize> = Vec::new();
-    for entry in entries.iter() {
+    for (place, entry) in entries.iter().enumerate() {
         match entry {
             Entry::Gap(place) => group.push(*place),
             Entry::Part(part) => {
                 bound_group(incidents, &group, floor, Some(part.piece.first - 1));
+                let kept =
+                    part.incident.and_then(|incident| incidents.get_mut(incident)).filter(|it| is_kept_in_doubt(it));
+                if let Some(incident) = kept {
+                    incident.first = if group.is_empty() { Some(floor.min(part.piece.first)) } else { incident.first };
+                    if let Some(Entry::Part(next)) = entries.get(place + 1) {
+                        incident.last = Some(next.piece.first - 1);
+                    }
+                }
                 group.clear();
                 floor = part.piece.last.saturating_add(1);
             }
@@ -79,32 +88,87 @@ pub(super) fn bound(survey: &mut Survey) {
 fn bound_group(incidents: &mut [Incident], group: &[usize], floor: i64, ceiling: Option<i64>) {
     let mut low = floor;
     let mut open: Vec<usize> = Vec::new();
+    let mut kept: BTreeSet<usize> = BTreeSet::new();
     for &place in group {
         let Some(incident) = incidents.get_mut(place) else { continue };
-        if matches!(incident.outcome, Outcome::Repeated | Outcome::Overruled) {
+        if is_elsewhere(incident) {
             continue;
         }
         let fits = |first: i64, last: i64| match ceiling {
             Some(ceiling) => first >= low && last >= first && last <= ceiling,
             None => first == low && (0..MOST_AT_END).contains(&(last.saturating_sub(first))),
         };
-        match (incident.first, incident.last) {
+        // The head of a wrapper names its last offset only.
+        let first = incident.first.or(incident.last.map(|_| low));
+        match (first, incident.last) {
             (Some(first), Some(last)) if fits(first, last) => {
+                incident.first = Some(first);
                 close(incidents, &open, low, Some(first - 1));
                 open.clear();
                 low = last.saturating_add(1);
+                kept.insert(place);
             }
             _ => open.push(place),
         }
     }
     close(incidents, &open, low, ceiling);
+    widen(incidents, group, &kept, floor, ceiling);
+}
+
+/// The head of a batch whose CRC is wrong may be what is damaged: such a batch may have had every offset up to its
+/// neighbours. `fitted` are those of the group that stay where they say.
+fn widen(incidents: &mut [Incident], group: &[usize], fitted: &BTreeSet<usize>, floor: i64, ceiling: Option<i64>) {
+    let range_of = |incidents: &[Incident], place: usize| {
+        let incident = incidents.get(place).filter(|_| fitted.contains(&place))?;
+        Some((incident.first?, incident.last?))
+    };
+    let all: Vec<usize> = (group.iter().copied())
+        .filter(|place| {
+            incidents
+                .get(*place)
+                .is_some_and(|it| !is_elsewhere(it) && !matches!(it.outcome, Outcome::Nothing | Outcome::Normal))
+        })
+        .collect();
+    for (i, &place) in all.iter().enumerate() {
+        let before = match i.checked_sub(1).and_then(|i| all.get(i)) {
+            Some(&before) => range_of(incidents, before).and_then(|(_, last)| last.checked_add(1)),
+            None => Some(floor),
+        };
+        let behind = all.get(i + 1).map(|&next| range_of(incidents, next).and_then(|(first, _)| first.checked_sub(1)));
+        let Some(incident) = incidents.get_mut(place).filter(|it| is_doubted(it) && fitted.contains(&place)) else {
+            continue;
+        };
+        incident.first = before.or(incident.first);
+        match behind {
+            Some(behind) => incident.last = behind.or(incident.last),
+            None if ceiling.is_some() => incident.last = ceiling,
+            None => incident.head_last = incident.last.take(),
+        }
+    }
+}
+
+fn is_doubted(incident: &Incident) -> bool {
+    incident.is_batches && incident.code == "crc-mismatch" && incident.outcome == Outcome::Lost
+}
+
+/// Its head is no better than that of one that is left out.
+fn is_kept_in_doubt(incident: &Incident) -> bool {
+    matches!(incident.outcome, Outcome::Doubtful { .. })
+}
+
+/// Whether what a stretch held is not missing.
+fn is_elsewhere(incident: &Incident) -> bool {
+    matches!(incident.outcome, Outcome::Repeated | Outcome::Overruled)
 }
 
 fn close(incidents: &mut [Incident], open: &[usize], low: i64, high: Option<i64>) {
-    for &place in open {
+    let nothing = high.is_some_and(|high| high < low);
+    for (i, &place) in open.iter().enumerate() {
         let Some(incident) = incidents.get_mut(place) else { continue };
         incident.stands = Some(low);
-        let nothing = high.is_some_and(|high| high < low);
+        if i > 0 && !nothing {
+            incident.message.push_str("; together with the stretch before it");
+        }
         (incident.first, incident.last) = if nothing { (None, None) } else { (Some(low), high) };
         if incident.outcome == Outcome::Lost && nothing && !incident.is_batches {
             incident.outcome = Outcome::Nothing;

@@ -126,6 +126,12 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
     look
 }
 
+/// Whether every record of a batch reads to its end, key and value too, and there are as many as its head says.
+pub fn reads_whole(batch: &Batch<'_>, inflater: &mut Inflater) -> bool {
+    let look = look(batch, inflater);
+    look.fault.is_none() && look.lost == 0 && look.undecodable.is_empty() && look.first <= look.last
+}
+
 /// How many records a batch has by its head, but no more than there are bytes for; in a compressed
 /// one, offsets.
 pub(super) fn believable_count(batch: &Batch<'_>) -> i64 {

@@ -9,11 +9,14 @@ use super::apply::MOST_OFFSETS;
 use super::bounds::{bound, doubt_epochs};
 use super::interrupt::Interrupt;
 use super::look::look;
-use super::plan::{Piece, SourceId, Sources, Thin, frames};
+use super::names::doubt_names;
+use super::plan::{Piece, SourceId, Sources, Thin, frames, patched_frames};
 use super::report::{Incident, Outcome};
 use super::survey::{Entry, Part, Survey};
 use super::tower::Tower;
+use super::vouched::doubt_behind_holes;
 use crate::log::Inflater;
+use crate::log::batch::PREFIX_LENGTH;
 use crate::log::mend::Change;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
@@ -28,12 +31,13 @@ const CODE: &str = "offset-order";
 /// # Errors
 /// If a file cannot be read again, or the work is interrupted.
 pub fn order(
-    survey: Survey,
+    mut survey: Survey,
     sources: &mut Sources,
     mend: bool,
     max_inflated: usize,
     interrupt: &Interrupt,
 ) -> io::Result<Survey> {
+    doubt_names(&mut survey, sources, max_inflated)?;
     let Survey { entries, incidents, bases, end_by_name } = survey;
     let inflater = Inflater::with_limit(max_inflated);
     let base_of = bases.iter().filter_map(|(id, base)| Some((*id, (*base)?))).collect();
@@ -50,11 +54,14 @@ pub fn order(
     };
     sorter.run()?;
     sorter.restore_what_nothing_replaced();
-    let (entries, mut incidents) = (join(sorter.out.finish()), sorter.incidents);
+    let mut incidents = sorter.incidents;
+    let entries = join(sorter.out.finish());
+    let (entries, doubts) = doubt_behind_holes(entries, &mut incidents, sorter.sources, max_inflated)?;
     let mut survey = Survey { entries, incidents: Vec::new(), bases, end_by_name };
     doubt_epochs(&mut survey.entries, &mut incidents);
     survey.incidents = incidents;
     bound(&mut survey);
+    doubts.iter().for_each(|doubt| doubt.tell(&mut survey.incidents));
     Ok(survey)
 }
 
@@ -220,17 +227,20 @@ impl Sorter<'_> {
                 return Ok(());
             }
         }
+        if goes_back && let Some(kept) = self.if_repeated(&head)? {
+            return self.repeated(head, kept);
+        }
         let fits = next.is_some_and(|next| next > floor.last && next - floor.last - 1 == span);
-        if fits || !goes_back {
+        if fits || !goes_back || is_hurt_in_front(&head) {
             let place = self.out.len();
             let true_first = if fits { Some(floor.last.saturating_add(1)) } else { self.right_behind(next) };
             self.misplaced(head, true_first, place);
             return Ok(());
         }
-        if let Some(kept) = self.if_repeated(&head)? {
-            return self.repeated(head, kept);
-        }
-        if self.out.greatest_epoch_from(head.piece.first).is_some_and(|greatest| greatest > head.piece.epoch) {
+        let goes_on = next.is_none_or(|next| next > floor.last);
+        let is_of_top = self.top().is_some_and(|top| top.piece.epoch <= head.piece.epoch);
+        let is_older = self.out.greatest_epoch_from(head.piece.first).is_some_and(|it| it > head.piece.epoch);
+        if is_older && !(goes_on && is_of_top) {
             return self.overruled_by_before(head);
         }
         if !self.is_written_anew(&head, next) {
@@ -266,6 +276,10 @@ impl Sorter<'_> {
     /// A batch whose base offset is not to be believed. If its place is known it is put there, on request.
     fn misplaced(&mut self, mut part: Part, true_first: Option<i64>, place: usize) {
         let said = part.piece.first;
+        if true_first == Some(said) {
+            // It is its segment's name that does not fit.
+            return self.out.put(place, Entry::Part(part));
+        }
         let mut incident = incident_of(&part.piece, CODE, Outcome::Lost);
         incident.message = format!("base offset {said} does not fit between its neighbours");
         let behind = |first: i64| first.saturating_add(part.piece.last.saturating_sub(part.piece.first));
@@ -285,21 +299,40 @@ impl Sorter<'_> {
             let patch = part.piece.edit.patch.iter().copied();
             part.piece.edit.patch = patch.chain(field.iter().map(|change| (change.at, change.new))).collect();
             incident.outcome = Outcome::Mended(field);
-            self.incidents.push(incident);
-            part.incident = Some(self.incidents.len() - 1);
+            part.incident = Some(self.tell(part.incident, incident));
             self.out.put(place, Entry::Part(part));
             return;
         }
         incident.would_mend = field.last().copied();
-        self.incidents.push(incident);
-        self.out.put(place, Entry::Gap(self.incidents.len() - 1));
+        let told = self.tell(part.incident, incident);
+        self.out.put(place, Entry::Gap(told));
+    }
+
+    /// Takes an incident up, in place of what was said of the same batch before: that its head was put right. Says where.
+    fn tell(&mut self, before: Option<usize>, mut incident: Incident) -> usize {
+        let old = before.and_then(|place| Some((place, self.incidents.get_mut(place)?)));
+        let Some((place, old)) = old.filter(|(_, old)| matches!(old.outcome, Outcome::Mended(_))) else {
+            self.incidents.push(incident);
+            return self.incidents.len() - 1;
+        };
+        incident.message = format!("{}; {}", old.message, incident.message);
+        incident.producer = old.producer;
+        if let (Outcome::Mended(all), Outcome::Mended(more)) = (&old.outcome, &mut incident.outcome) {
+            more.splice(0..0, all.iter().copied());
+        }
+        *old = incident;
+        place
     }
 
     /// What to change of a batch's first eight bytes for it to begin at an offset. A wrapper of magic 1 names its last
     /// one; the offsets inside one of magic 0 are the log's own, and cannot be moved.
     fn base_offset_patch(&mut self, piece: &Piece, first: i64) -> Vec<Change> {
         let Ok(segment) = self.sources.open(piece.source) else { return Vec::new() };
-        let Some(batch) = frames(segment.bytes(), piece.from, piece.to).next() else { return Vec::new() };
+        let mut room = Vec::new();
+        let range = (piece.from, piece.to);
+        let Some(batch) = patched_frames(segment.bytes(), range, &piece.edit.patch, &mut room).next() else {
+            return Vec::new();
+        };
         let header = batch.header();
         let stored = header.base_offset;
         let is_wrapper = header.magic < 2 && header.codec != crate::log::Codec::None;
@@ -333,7 +366,8 @@ impl Sorter<'_> {
     fn records_of(&mut self, piece: &Piece, within: &Piece, all: &mut BTreeMap<i64, Contents>) -> io::Result<()> {
         let segment = self.sources.open(piece.source)?;
         let owned = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
-        for batch in frames(segment.bytes(), piece.from, piece.to) {
+        let mut room = Vec::new();
+        for batch in patched_frames(segment.bytes(), (piece.from, piece.to), &piece.edit.patch, &mut room) {
             for record in batch.records(&mut self.inflater).by_ref().flatten() {
                 if (within.first..=within.last).contains(&record.offset) {
                     all.insert(record.offset, (owned(record.key), owned(record.value)));
@@ -345,6 +379,21 @@ impl Sorter<'_> {
 
     fn repeated(&mut self, mut head: Part, behind: u64) -> io::Result<()> {
         let floor = self.floor(&head.piece);
+        // A copy that was put over other bytes leaves their offsets behind.
+        let leaves_room = match self.input.front() {
+            Some(Entry::Part(next)) => next.piece.first > floor.last.saturating_add(1),
+            _ => false,
+        };
+        if leaves_room && behind == 0 {
+            let mut incident = incident_of(&head.piece, CODE, Outcome::Lost);
+            let (first, last) = (head.piece.first, head.piece.last);
+            let offsets = if first == last { format!("offset {first}") } else { format!("offsets {first} to {last}") };
+            incident.message = format!("a copy of what stands before, of {offsets}, is in place of what was here");
+            (incident.is_batches, incident.first, incident.last) = (false, None, None);
+            let told = self.tell(head.incident, incident);
+            self.out.push(Entry::Gap(told));
+            return Ok(());
+        }
         let mut incident = incident_of(&head.piece, CODE, Outcome::Repeated);
         incident.message = "offsets that stand before it too, with the same contents".to_owned();
         let keeps = behind > 0 && head.piece.last > floor.last;
@@ -473,6 +522,11 @@ fn goes_on(before: &Incident, next: &Incident) -> bool {
         && before.last < next.first
 }
 
+/// Whether the head of a batch was put right next to its base offset, so that this may be damaged too.
+fn is_hurt_in_front(part: &Part) -> bool {
+    part.piece.edit.patch.iter().any(|(at, _)| (8..PREFIX_LENGTH as u32).contains(at))
+}
+
 /// Keeps of a single batch what lies between two offsets.
 fn cut(piece: &mut Piece, from: i64, to: i64, records: u64) {
     let mut thin = piece.edit.thin.take().unwrap_or_else(Thin::nothing);
@@ -499,6 +553,9 @@ pub(super) fn incident_of(piece: &Piece, code: &'static str, outcome: Outcome) -
         outcome,
         would_mend: None,
         stands: None,
+        head_last: None,
+        patch: piece.edit.patch.clone(),
+        doubts_next: false,
     }
 }
 

@@ -218,6 +218,31 @@ pub fn frames(bytes: &[u8], from: u64, to: u64) -> impl Iterator<Item = Batch<'_
     })
 }
 
+/// The batches of a stretch, with what is to be changed of the only one, for which `room` is needed.
+pub(super) fn patched_frames<'b>(
+    bytes: &'b [u8],
+    (from, to): (u64, u64),
+    patch: &[(u32, u8)],
+    room: &'b mut Vec<u8>,
+) -> impl Iterator<Item = Batch<'b>> {
+    let mut one = None;
+    if !patch.is_empty()
+        && let (Ok(start), Ok(end)) = (usize::try_from(from), usize::try_from(to))
+        && let Some(old) = bytes.get(start..end)
+    {
+        room.clear();
+        room.extend_from_slice(old);
+        for (at, byte) in patch {
+            if let Some(place) = room.get_mut(*at as usize) {
+                *place = *byte;
+            }
+        }
+        one = Batch::new(room, from);
+    }
+    let rest = if patch.is_empty() { to } else { from };
+    one.into_iter().chain(frames(bytes, from, rest))
+}
+
 /// Makes the batches of pieces as they stand in the new log.
 #[derive(Debug)]
 pub struct Reader {

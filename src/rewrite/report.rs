@@ -34,6 +34,13 @@ pub struct Incident {
     pub would_mend: Option<Change>,
     /// Of what is left out, the offset behind all that stands before it.
     pub stands: Option<i64>,
+    /// The last offset by the head of a damaged batch, where nothing behind it bears that out.
+    pub head_last: Option<i64>,
+    /// What to change of the bytes for them to be a batch, by place: its length, and what else its head has wrong.
+    pub patch: Box<[(u32, u8)]>,
+    /// Zeros at the end of the stretch may reach into the base offset of the batch behind it, and nothing else vouches
+    /// for that.
+    pub doubts_next: bool,
 }
 
 /// How bad it is for every verb that writes a new log, by the severities of `verify`. What a record says is no matter here:

@@ -9,12 +9,13 @@ use super::interrupt::Interrupt;
 use super::look::believable_count;
 use super::misnamed;
 use super::order::order;
-use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames};
+use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames, patched_frames};
 use super::report::{Incident, Outcome};
 use super::survey::{Last, Surveyor, Wishes, patched};
 use super::union::{Joined, Log, Take, Union};
+use super::vouched;
 use crate::log::{Batch, Inflater};
-use crate::model::losses::{Losses, LostAt, LostKey, LostRecord, Word};
+use crate::model::losses::{Losses, LostAt, LostKey, LostRecord, Word, with_a_count};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
@@ -125,6 +126,7 @@ pub fn survey(
     for (number, files) in wreck.replicas.iter().enumerate() {
         let role = Role::Replica(number as u32);
         let mut replica = read(&mut sources, files, role, &mut |_| {})?;
+        vouched::prove_places(&mut log, &replica, &mut sources, manner.max_inflated)?;
         let damaged = damaged(&replica);
         let mut union = Union::new(&mut sources, manner.max_inflated, interrupt);
         let found = union.replica(&mut log, &mut replica)?;
@@ -179,6 +181,9 @@ fn say_cut(log: &mut Log, sources: &Sources, reached: &Reached) {
         outcome: Outcome::Lost,
         would_mend: None,
         stands: None,
+        head_last: None,
+        patch: Box::default(),
+        doubts_next: false,
     });
 }
 
@@ -225,7 +230,8 @@ impl Salvage {
     /// Where the new log ends: also where the old one did, if its last records are lost but their offsets are known.
     pub fn end(&self) -> i64 {
         let losing = self.log.incidents.iter().filter(|it| matches!(it.outcome, Outcome::Lost) && it.is_batches);
-        let lost_end = losing.filter_map(|it| it.last).map(|last| last.saturating_add(1)).max().unwrap_or(0);
+        let lost_end =
+            losing.filter_map(|it| it.last.or(it.head_last)).map(|last| last.saturating_add(1)).max().unwrap_or(0);
         let overruled = self.joined.iter().any(|it| it.joined.diverged.is_some_and(|(_, theirs_win)| theirs_win));
         if overruled { self.log.end } else { self.log.end.max(lost_end) }
     }
@@ -339,13 +345,16 @@ impl Salvage {
         let mut inflater = Inflater::with_limit(self.max_inflated);
         let kept = Kept::of(&self.log);
         let mut seen: BTreeSet<(SourceId, u64)> = BTreeSet::new();
+        let mut room = Vec::new();
+        let mut counted = Vec::new();
         for (number, incident) in self.log.incidents.iter().enumerate() {
             if !incident.outcome.loses() || !incident.is_batches {
                 continue;
             }
             let segment = self.sources.open(incident.source)?;
             let end = incident.position + incident.length;
-            for batch in frames(segment.bytes(), incident.position, end) {
+            let stretch = (incident.position, end);
+            for batch in patched_frames(segment.bytes(), stretch, &incident.patch, &mut room) {
                 let place = (incident.source, batch.position());
                 if !seen.insert(place) {
                     continue;
@@ -367,6 +376,9 @@ impl Salvage {
                     (None, Err(_)) => Word::Doubtful,
                 });
                 let batch = mended.unwrap_or(batch);
+                let is_doubtful = batch.check_crc().is_err();
+                counted.clear();
+                let batch = if is_doubtful { with_a_count(&batch, &mut counted) } else { batch };
                 self.unreadable += lose(losses, incident, &batch, stays, &mut inflater);
             }
         }
@@ -446,7 +458,12 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
 /// What to add to offsets of a batch that is lost: where its own cannot be right, they are taken to begin where they can.
 fn believable_shift(incident: &Incident, batch: &Batch<'_>) -> i64 {
     let header = batch.header();
-    // Where no offset is free it stands behind what stands before it.
+    // Where no offset is free, a sound batch that says it stands further back is taken at its word.
+    let says_lower = incident.stands.is_some_and(|behind| (0..behind).contains(&header.last_offset));
+    if incident.first.is_none() && header.base_offset >= 0 && says_lower && batch.check_crc().is_ok() {
+        return 0;
+    }
+    // Else it stands behind what stands before it.
     let place = incident.first.or(incident.stands.map(|behind| behind.saturating_sub(1)));
     let Some(first) = place.filter(|_| incident.outcome == Outcome::Lost && header.magic >= 2) else { return 0 };
     let fits = match incident.last {

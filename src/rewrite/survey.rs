@@ -3,12 +3,12 @@
 //! Must not know: offsets that go back (see [`super::order`]), and other copies (see [`super::union`]).
 
 use super::interrupt::Interrupt;
-use super::look::{LZ4_CHECKSUM, Look, look};
+use super::look::{LZ4_CHECKSUM, Look, look, reads_whole};
 use super::plan::{Edit, Piece, SourceId, Thin};
 use super::report::{Incident, Outcome, Producer};
 use crate::fault::FaultKind;
 use crate::log::batch::{CRC_FROM, MAGIC_AT, PREFIX_LENGTH};
-use crate::log::mend::{Change, candidates};
+use crate::log::mend::{Change, likely};
 use crate::log::{Batch, Codec, Hole, Inflater, Segment, Span};
 use std::io;
 
@@ -16,6 +16,8 @@ use std::io;
 const ATTRIBUTES_AT: usize = 21;
 const LAST_OFFSET_DELTA_AT: usize = 23;
 const MAX_TIMESTAMP_AT: usize = 35;
+/// Fewer zeros are no sign of a disk that lost its writes.
+const FEWEST_ZEROS: usize = 8;
 /// The bit of the attributes' low byte.
 const TRANSACTIONAL: u8 = 0x10;
 
@@ -178,6 +180,9 @@ impl<'s> Surveyor<'s> {
             outcome: if normal { Outcome::Normal } else { Outcome::Lost },
             would_mend: None,
             stands: None,
+            head_last: None,
+            patch: Box::default(),
+            doubts_next: ends_in_zeros(segment, hole),
         });
     }
 
@@ -219,9 +224,10 @@ impl<'s> Surveyor<'s> {
             0 => Outcome::Mended(changes),
             lost => Outcome::Partly { kept: look.records, lost },
         };
-        let incident = self.incident_of(batch, code, message, outcome);
-        let place = self.survey.incident(incident);
+        let mut incident = self.incident_of(batch, code, message, outcome);
         let piece = self.piece(batch, &look, Edit { patch, thin: look.thin() });
+        incident.patch = piece.edit.patch.clone();
+        let place = self.survey.incident(incident);
         self.survey.part(piece, Some(place));
         true
     }
@@ -332,20 +338,7 @@ impl<'s> Surveyor<'s> {
 
     /// The one change that makes the CRC right and the batch read whole.
     fn likely_change(&mut self, batch: &Batch<'_>) -> Option<Change> {
-        let mut reads_whole = |change: &Change| {
-            let mended = patched(batch, change);
-            Batch::new(&mended, batch.position()).is_some_and(|mended| {
-                let look = look(&mended, &mut self.inflater);
-                look.fault.is_none() && look.undecodable.is_empty()
-            })
-        };
-        let fitting: Vec<_> = candidates(batch).into_iter().filter(|change| reads_whole(change)).collect();
-        let mut one_bit = fitting.iter().filter(|change| change.is_one_bit());
-        match (one_bit.next(), one_bit.next(), fitting.as_slice()) {
-            (Some(change), None, _) => Some(*change),
-            (None, _, [change]) => Some(*change),
-            _ => None,
-        }
+        likely(batch, |mended| reads_whole(mended, &mut self.inflater))
     }
 
     /// What of a damaged batch reads whole: frame, key and value. Nothing of a marker, which ends a transaction.
@@ -385,6 +378,9 @@ impl<'s> Surveyor<'s> {
             outcome,
             would_mend: None,
             stands: None,
+            head_last: None,
+            patch: Box::default(),
+            doubts_next: false,
         }
     }
 
@@ -416,6 +412,14 @@ fn sane_head(batch: &Batch<'_>, look: &Look) -> Box<[(u32, u8)]> {
         changes.extend(changes_at(batch, ATTRIBUTES_AT + 1, &[low & !TRANSACTIONAL]));
     }
     changes.iter().map(|change| (change.at, change.new)).collect()
+}
+
+/// Whether a stretch ends in so many zeros that they may reach into what stands behind it.
+fn ends_in_zeros(segment: &Segment, hole: &Hole) -> bool {
+    let range =
+        usize::try_from(hole.position + hole.length).ok().and_then(|end| Some(end.checked_sub(FEWEST_ZEROS)?..end));
+    let tail = range.and_then(|range| segment.bytes().get(range)).unwrap_or_default();
+    tail.len() == FEWEST_ZEROS && hole.length >= FEWEST_ZEROS as u64 && tail.iter().all(|byte| *byte == 0)
 }
 
 /// What differs of a batch from what should stand at a place.

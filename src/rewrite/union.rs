@@ -598,7 +598,8 @@ fn say_filled(incident: &mut Incident, taken: &[(i64, i64)], copy: &Log) {
     let mut from = first;
     let mut touched = false;
     // An end that nobody knows is filled as far as the copy goes.
-    let last = if last == i64::MAX { copy.end.saturating_sub(1).max(first) } else { last };
+    let known = incident.head_last.unwrap_or(first).max(first);
+    let last = if last == i64::MAX { copy.end.saturating_sub(1).max(known) } else { last };
     let behind = taken.partition_point(|(_, b)| *b < first);
     for &(a, b) in taken.iter().skip(behind).take_while(|(a, _)| *a <= last) {
         touched = true;

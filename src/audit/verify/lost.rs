@@ -5,12 +5,13 @@
 
 use crate::audit::{Code, Fact, Finding};
 use crate::escape::visible;
-use crate::log::mend::{Change, candidates};
+use crate::log::mend::{Change, likely};
 use crate::log::{BadRecord, Batch, Inflater};
 use crate::model::load::{Loading, Until, load};
 use crate::model::losses::{Kept, Losses, LostAt, LostKey, LostRecord};
 use crate::model::replay::Helper;
 use crate::model::rules::Rules;
+use crate::rewrite::look::reads_whole;
 use crate::schema::{Key, KeyFields, RecordType, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -48,7 +49,9 @@ impl Lost {
     /// A batch is lost whose CRC is wrong. Where the CRC points to the one byte that was changed, its records are read as
     /// they were before; that change is given too.
     pub(super) fn damaged_batch(&mut self, batch: &Batch<'_>) -> ((u64, u64), Option<Change>) {
-        let [change] = candidates(batch)[..] else { return (self.batch(batch), None) };
+        let Some(change) = likely(batch, |mended| reads_whole(mended, &mut self.inflater)) else {
+            return (self.batch(batch), None);
+        };
         let mut bytes = batch.bytes().to_vec();
         if let Some(byte) = bytes.get_mut(change.at as usize) {
             *byte = change.new;

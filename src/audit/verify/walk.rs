@@ -372,11 +372,18 @@ impl Visitor for Walk<'_, '_> {
         let zeros = hole.fault == FaultKind::ZeroTail;
         let normal = zeros || torn && is_end;
         self.tell_side_of_hole(hole);
+        let mut misfit = None;
         if hole.is_whole_batch
             && let Some(mended) = hole.mended(segment.bytes())
             && let Some(batch) = Batch::new(&mended, hole.position)
         {
             self.lost.batch(&batch);
+            let base = batch.header().base_offset;
+            let behind = self.row.last().is_some_and(|last| base <= last.last_offset);
+            let is_outside =
+                base < self.range.from || base >= self.range.to || base.saturating_sub(self.range.from) > FARTHEST;
+            // Only magic 2 begins with its first offset.
+            misfit = (behind || is_outside).then_some(base).filter(|_| batch.header().magic >= 2);
         }
         let length = hole.length;
         let message = match &hole.fault {
@@ -385,7 +392,14 @@ impl Visitor for Walk<'_, '_> {
             }
             FaultKind::ZeroTail => format!("{length} zeros to the end of the file: allocated in advance"),
             fault if normal => format!("{length} bytes of a write that a stop cut short: {fault}"),
-            fault if hole.is_whole_batch => format!("{fault}, but the CRC is right: nothing else is damaged"),
+            fault if hole.is_whole_batch => {
+                let mut message = format!("{fault}, but the CRC is right: the records are sound");
+                if let Some(base) = misfit {
+                    message
+                        .push_str(&format!("; base offset {base}, which the CRC does not cover, does not fit either"));
+                }
+                message
+            }
             fault => format!("{length} bytes: {fault}; whose records they held cannot be read"),
         };
         let code = Code::of_fault(&hole.fault);

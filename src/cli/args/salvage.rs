@@ -15,8 +15,8 @@ salvage.jsonl. It is written under another name, read back, and renamed at the v
 all. Sound batches are copied byte for byte. Index files and snapshots are left to the broker, which makes them anew.
 
 A batch whose CRC is wrong is left out, and its keys are listed: a wrong offset could make consumers skip data. --mend
-puts back a single changed bit or byte that the CRC points to; --keep-doubtful does too, and keeps the records that still
-read whole where none is. A length or magic is put back always, for the CRC proves it; a leader epoch that stands between
+puts back a single changed bit or byte that the CRC points to, where that cannot be chance (a bit in up to 5 KiB);
+--keep-doubtful does too, and keeps the records that still read whole where none is. A length or magic is put back always, for the CRC proves it; a leader epoch that stands between
 others becomes that of the batch before it.
 
 Exit status 3 if anything was damaged, lost, added or put right; 0 if the log was sound.
@@ -38,7 +38,7 @@ pub struct SalvageArgs {
     /// Fill what is lost from another copy: a partition folder, or a log dir that holds it (repeatable)
     #[arg(long, value_name = "REPLICA", help_heading = "Salvage")]
     pub also: Vec<PathBuf>,
-    /// Put back a single changed bit or byte where the CRC, or the neighbours' offsets, say which
+    /// Put back a single changed bit or byte where the CRC says which, and base offsets where the neighbours do
     #[arg(long, help_heading = "Salvage")]
     pub mend: bool,
     /// Of batches whose CRC is wrong, keep the records that read whole; each is listed

@@ -1,62 +1,145 @@
-//! Which records and empty batches stay in a compaction: a cleaning that writes nothing down but offsets.
+//! What stays in a compaction, and whose it is: a cleaning that writes nothing down.
 //!
-//! Must not know: whose records they are.
+//! What it hands on is held against the batch that it is made of, whose bytes are shared out as they were when all was
+//! counted. Must not know: why something stays.
 
-use crate::log::{Batch, Inflater, Segment};
+use super::counter::{Counter, head_length, marker_room};
+use super::rows::{Owner, type_of};
+use crate::log::{Batch, Header, Inflater, Record, Segment};
+use crate::model::stats::Sum;
+use crate::model::stats::share::Share;
 use crate::rewrite::compact::Aim;
 use crate::rewrite::compact::clean::{Cleaned, Sink, clean};
-use crate::rewrite::compact::survey::Survey;
+use crate::rewrite::compact::keys::Keys;
+use crate::rewrite::compact::survey::{Place, Survey};
 use crate::rewrite::interrupt::Interrupt;
+use crate::rewrite::plan::frames;
+use crate::schema::Key;
 use std::io;
 
-/// What stays below the end of what is cleaned.
-pub(super) struct Kept {
-    /// Offsets of records, ascending.
-    pub records: Vec<i64>,
-    /// Last offsets of batches without records, ascending.
-    pub empty: Vec<i64>,
-    /// The counts.
-    pub cleaned: Cleaned,
-}
-
-struct Offsets {
-    until: i64,
+/// Counts what is handed on.
+struct Live<'l> {
+    segments: &'l [Segment],
+    counter: &'l mut Counter,
+    /// What is known of the keys that were counted.
+    keys: &'l Keys,
+    /// Where the batch begins that is looked at.
+    place: Place,
+    /// The offsets in what is left of it.
+    kept: Vec<i64>,
+    /// How many last records of keys were passed.
+    passed: usize,
     inflater: Inflater,
-    records: Vec<i64>,
-    empty: Vec<i64>,
+    inflater_of_original: Inflater,
 }
 
-impl Sink for Offsets {
+impl Sink for Live<'_> {
     fn segment(&mut self, _: i64, _: u64) -> io::Result<()> {
         Ok(())
     }
 
+    fn original(&mut self, place: Place) {
+        self.place = place;
+    }
+
     fn batch(&mut self, batch: &Batch<'_>) -> io::Result<()> {
-        let header = batch.header();
-        if header.base_offset >= self.until {
-            return Ok(());
+        let (number, position) = self.place;
+        let segment = self.segments.get(number as usize);
+        let original = segment.and_then(|it| frames(it.bytes(), position, it.len()).next());
+        let Some(original) = original else { return Ok(()) };
+        self.kept.clear();
+        let is_whole = std::ptr::eq(batch.bytes(), original.bytes());
+        if !is_whole {
+            self.kept.extend(batch.records(&mut self.inflater).flatten().map(|record| record.offset));
+            // They ascend, but for those of damaged batches.
+            self.kept.sort_unstable();
         }
-        let before = self.records.len();
-        let mut records = batch.records(&mut self.inflater);
-        self.records.extend(records.by_ref().flatten().map(|record| record.offset));
-        if self.records.len() == before {
-            self.empty.push(header.last_offset);
+        let header = original.header();
+        let mut inflater = std::mem::take(&mut self.inflater_of_original);
+        let mut records = original.records(&mut inflater);
+        let head = head_length(&header);
+        let mut share = Share::new(header.length - head, records.body_length() as u64);
+        let mut live = Sum { live_bytes: head, ..Sum::default() };
+        for record in records.by_ref().flatten() {
+            let bytes = share.of(record.bytes.len());
+            if is_whole || self.kept.binary_search(&record.offset).is_ok() {
+                let sum = Sum { live_records: 1, live_bytes: bytes, ..Sum::default() };
+                live.add(&sum);
+                self.record(&record, &header, &sum);
+            }
         }
+        drop(records);
+        self.inflater_of_original = inflater;
+        let Counter { batches, counted, .. } = &mut *self.counter;
+        counted.heads.live_bytes += head;
+        batches.add_live(&header, number as usize, &live, counted);
         Ok(())
     }
 }
 
-/// Goes through a log that was surveyed.
+impl Live<'_> {
+    fn record(&mut self, record: &Record<'_>, header: &Header, sum: &Sum) {
+        if header.control {
+            if let Some(marker) = self.counter.counted.markers.get_mut(marker_room(record)) {
+                marker.add(sum);
+            }
+            return;
+        }
+        let key = record.key.unwrap_or_default();
+        let owner = self.next_owner(record.offset).or_else(|| self.owner_of(key));
+        let Counter { rows, counted, .. } = &mut *self.counter;
+        if let Some(of_type) = counted.types.get_mut(type_of(key)) {
+            of_type.add(sum);
+        }
+        rows.add(owner.unwrap_or(Owner::Nobody), sum, counted);
+    }
+
+    /// Whose the record at an offset is, if it is the last of its key. Offsets ascend.
+    fn next_owner(&mut self, offset: i64) -> Option<Owner> {
+        let ahead = self.counter.rows.owners.get(self.passed..)?;
+        let passed = ahead.iter().take_while(|(its, _)| *its < offset).count();
+        self.passed += passed;
+        ahead.get(passed).filter(|(its, _)| *its == offset).map(|(_, owner)| *owner)
+    }
+
+    fn owner_of(&mut self, key: &[u8]) -> Option<Owner> {
+        let rows = &mut self.counter.rows;
+        match key {
+            [0, 0 | 1, ..] => {
+                let read = Key::decode(key).ok()?;
+                let meant = [&[0, 1], key.get(2..key.len() - read.trailing.len())?].concat();
+                rows.owner_of_commit(self.keys.find_place(&meant)?)
+            }
+            _ => Some(rows.owner_of_other(key)),
+        }
+    }
+}
+
+/// Goes through a log that was surveyed, and adds what stays to what was counted.
 ///
 /// # Errors
 /// If a batch cannot be made anew.
-pub(super) fn keep(segments: &[Segment], survey: &Survey, aim: &Aim, interrupt: &Interrupt) -> io::Result<Kept> {
-    let inflater = Inflater::with_limit(aim.max_inflated);
-    let mut sink = Offsets { until: survey.until, inflater, records: Vec::new(), empty: Vec::new() };
-    let cleaned = clean(segments, survey, aim, interrupt, &mut sink, &mut |_| {})?;
-    let Offsets { mut records, mut empty, .. } = sink;
-    // They ascend, but for those of damaged batches.
-    records.sort_unstable();
-    empty.sort_unstable();
-    Ok(Kept { records, empty, cleaned })
+pub(super) fn add_live(
+    segments: &[Segment],
+    survey: &Survey,
+    aim: &Aim,
+    interrupt: &Interrupt,
+    counter: &mut Counter,
+) -> io::Result<Cleaned> {
+    let forgotten = counter.forgotten.take();
+    if forgotten.is_some() || survey.damage_in_all > 0 {
+        // Offsets do not tell records apart, or what is last of its key is not what stays.
+        counter.rows.owners.clear();
+    }
+    let mut live = Live {
+        segments,
+        counter,
+        keys: forgotten.as_ref().unwrap_or(&survey.keys),
+        place: (0, 0),
+        kept: Vec::new(),
+        passed: 0,
+        inflater: Inflater::with_limit(aim.max_inflated),
+        inflater_of_original: Inflater::with_limit(aim.max_inflated),
+    };
+    clean(segments, survey, aim, interrupt, &mut live, &mut |_| {})
 }

@@ -6,6 +6,7 @@
 use super::hiding::hiding;
 use super::keys::{Keys, Winner};
 use super::learn::Learner;
+use super::onlooker::{Nobody, Onlooker};
 use super::producers::Producers;
 use super::tally::Tally;
 use super::{Aim, BeyondOpen};
@@ -157,19 +158,34 @@ pub fn survey(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<Survey> {
+    survey_with(Nobody, segments, aim, interrupt, progress).map(|(survey, _)| survey)
+}
+
+/// As [`survey`], while somebody looks on, who is given back.
+///
+/// # Errors
+/// As [`survey`].
+pub fn survey_with<'s, O: Onlooker<'s>>(
+    onlooker: O,
+    segments: &'s [Segment],
+    aim: &Aim,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(u64),
+) -> io::Result<(Survey, O)> {
     let until = aim.closed_until(segments);
-    let mut survey = Learner::new(segments, aim, until).learn(interrupt, progress)?;
+    let (mut survey, mut onlooker) = Learner::new(segments, aim, until, onlooker).learn(interrupt, progress)?;
     let pinned = survey.open.first().map(|open| open.first_offset).filter(|first| *first < until);
     if let (Some(first), BeyondOpen::Never) = (pinned, aim.beyond_open) {
         // What lies behind it must not count as the last of its key. All that is forgotten before it is learned anew.
+        onlooker.forgotten(std::mem::take(&mut survey.keys));
         drop(survey);
-        survey = Learner::new(segments, aim, first).learn(interrupt, &mut |_| {})?;
+        survey = Learner::new(segments, aim, first, Nobody).learn(interrupt, &mut |_| {})?.0;
     } else if let Some(first) = pinned {
         survey.hiding = hiding(segments, &survey, first, aim.max_inflated, interrupt)?;
     }
     survey.producers.expire();
     judge_behind(segments, &mut survey, aim.max_inflated, interrupt)?;
-    Ok(survey)
+    Ok((survey, onlooker))
 }
 
 /// What is not cleaned is copied as it is, but not with damage in it: of its batches only heads and CRCs were looked at.

@@ -39,8 +39,8 @@ pub(super) struct Counter {
     pub counted: Counted,
     pub batches: Batches,
     pub rows: Rows,
-    /// Keys that the survey has forgotten.
-    pub forgotten: Option<Keys>,
+    /// All keys, as soon as they are counted.
+    pub keys: Keys<KeySum>,
     /// Commits that are counted for type 1 and are of type 0.
     of_type_0: Sum,
     /// By producer: commits whose transaction has not ended, as places of keys and offsets.
@@ -121,7 +121,7 @@ impl Counter {
             counted: Counted { types: vec![Sum::default(); TYPES], ..Counted::default() },
             batches: Batches::default(),
             rows: Rows::default(),
-            forgotten: None,
+            keys: Keys::default(),
             of_type_0: Sum::default(),
             pending: HashMap::default(),
             last: -1,
@@ -202,8 +202,7 @@ impl Counter {
             }
             passed = plainly.passed;
         }
-        keys.settle(waiting);
-        self.slowly(batch, &header, keys, passed, inflater);
+        self.slowly(batch, &header, keys, waiting, passed, inflater);
         self.end_batch(&header);
     }
 
@@ -213,6 +212,7 @@ impl Counter {
         batch: &Batch<'_>,
         header: &Header,
         keys: &mut Keys<KeySum>,
+        waiting: &mut Waiting<'_>,
         passed: u64,
         inflater: &mut Inflater,
     ) {
@@ -224,10 +224,11 @@ impl Counter {
                 left -= 1;
                 self.share(&record);
             } else if header.control {
-                self.control(&record, keys);
+                self.control(&record, keys, waiting);
             } else {
-                let note = self.record(&record, keys);
+                let note = self.record(&record, keys, waiting);
                 if let (Some(key), true) = (record.key, note.of != Of::Nothing) {
+                    keys.settle(waiting);
                     keys.put(key, NONE, note);
                 }
             }
@@ -285,17 +286,11 @@ impl Counter {
         let it = Counting { key: record.key, value: record.value, time, bytes: record.length as u32 };
         match record.key {
             Some(key @ [0, 1, ..]) if Key::type_of_whole(key).is_some() => self.here.commit(it),
-            _ => {
-                // Records of keys that are none are put at once.
-                if !matches!(record.key, Some([0, 2..=255, ..])) {
-                    keys.settle(waiting);
-                }
-                self.other(it, keys)
-            }
+            _ => self.other(it, keys, waiting),
         }
     }
 
-    fn record(&mut self, record: &Record<'_>, keys: &mut Keys<KeySum>) -> Note {
+    fn record(&mut self, record: &Record<'_>, keys: &mut Keys<KeySum>, waiting: &mut Waiting<'_>) -> Note {
         let bytes = self.share(record) as u32;
         let it = Counting { key: record.key, value: record.value, time: record.timestamp, bytes };
         match record.key {
@@ -303,7 +298,7 @@ impl Counter {
                 let note = self.here.commit(it);
                 if self.here.producer_id == -1 { note } else { self.wait(key, note, keys) }
             }
-            _ => self.other(it, keys),
+            _ => self.other(it, keys, waiting),
         }
     }
 
@@ -320,12 +315,13 @@ impl Counter {
 
     /// A record that is no commit, or one whose key is not as it usually is.
     #[inline(never)]
-    fn other(&mut self, it: Counting<'_>, keys: &mut Keys<KeySum>) -> Note {
+    fn other(&mut self, it: Counting<'_>, keys: &mut Keys<KeySum>, waiting: &mut Waiting<'_>) -> Note {
         let key = it.key.unwrap_or_default();
         if let [0, number @ (0 | 1), ..] = key
             && let Ok(read) = Key::decode(key)
         {
             let meant = [&[0, 1], key.get(2..key.len() - read.trailing.len()).unwrap_or_default()].concat();
+            keys.settle(waiting);
             self.odd_commit(it, *number, &meant, keys);
             return Note::default();
         }
@@ -374,7 +370,7 @@ impl Counter {
         }
     }
 
-    fn control(&mut self, record: &Record<'_>, keys: &mut Keys<KeySum>) {
+    fn control(&mut self, record: &Record<'_>, keys: &mut Keys<KeySum>, waiting: &mut Waiting<'_>) {
         let tombstones = u64::from(record.value.is_none());
         let sum = Sum { records: 1, tombstones, bytes: self.share(record), ..Sum::default() };
         self.here.records += 1;
@@ -384,16 +380,18 @@ impl Counter {
             marker.add(&sum);
         }
         let pending = if room == 2 { None } else { self.pending.remove(&self.here.producer_id) };
-        if room == 0 {
+        if let (Some(pending), 0) = (pending, room) {
+            keys.settle(waiting);
             let settled = |offset| Note { of: Of::Settled, offset, ..Note::default() };
-            pending.into_iter().flatten().for_each(|(place, offset)| keys.note(place, settled(offset)));
+            pending.into_iter().for_each(|(place, offset)| keys.note(place, settled(offset)));
         }
     }
 
-    /// No record follows: makes rows of what stands beside keys, and gives back what else is known of these.
-    pub fn fold(&mut self, keys: Keys<KeySum>) -> Keys {
+    /// No record follows: makes rows of what stands beside keys.
+    pub fn fold(&mut self, keys: Keys<KeySum>) {
         self.batches.end_run(&mut self.counted);
-        let keys = self.rows.fold(keys, &mut self.counted);
+        self.rows.fold(&keys, &mut self.counted);
+        self.keys = keys;
         let of_type_0 = std::mem::take(&mut self.of_type_0);
         let times = self.batches.times_of_type_1();
         if let [types_0, types_1, ..] = self.counted.types.as_mut_slice() {
@@ -405,7 +403,6 @@ impl Counter {
             types_1.unchanged -= of_type_0.unchanged;
             types_1.commit_times = times;
         }
-        keys
     }
 
     /// What was counted.
@@ -502,8 +499,8 @@ impl<'s> Onlooker<'s> for Counter {
         self.share(record);
     }
 
-    fn record(&mut self, record: &Record<'_>, keys: &mut Keys<KeySum>) -> Note {
-        Counter::record(self, record, keys)
+    fn record(&mut self, record: &Record<'_>, keys: &mut Keys<KeySum>, waiting: &mut Waiting<'s>) -> Note {
+        Counter::record(self, record, keys, waiting)
     }
 
     #[inline(always)]
@@ -512,10 +509,8 @@ impl<'s> Onlooker<'s> for Counter {
     }
 
     fn finish(&mut self, keys: Keys<KeySum>) -> Keys {
-        self.fold(keys)
-    }
-
-    fn forgotten(&mut self, keys: Keys) {
-        self.forgotten = Some(keys);
+        self.fold(keys);
+        let winners = self.rows.owners.iter().map(|(record, _)| *record).collect();
+        self.keys.take_records(winners)
     }
 }

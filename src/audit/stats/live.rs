@@ -10,27 +10,30 @@ use crate::model::stats::Sum;
 use crate::model::stats::share::Share;
 use crate::rewrite::compact::Aim;
 use crate::rewrite::compact::clean::{Cleaned, Sink, clean};
-use crate::rewrite::compact::keys::Keys;
 use crate::rewrite::compact::survey::{Place, Survey};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::plan::frames;
 use crate::schema::Key;
 use std::io;
+use std::ops::ControlFlow;
 
 /// Counts what is handed on.
 struct Live<'l> {
     segments: &'l [Segment],
-    counter: &'l mut Counter,
-    /// What is known of the keys that were counted.
-    keys: &'l Keys,
+    owned: Owned<'l>,
     /// Where the batch begins that is looked at.
     place: Place,
     /// The offsets in what is left of it.
     kept: Vec<i64>,
-    /// How many last records of keys were passed.
-    passed: usize,
     inflater: Inflater,
     inflater_of_original: Inflater,
+}
+
+/// What stays, by whose it is.
+struct Owned<'l> {
+    counter: &'l mut Counter,
+    /// How many last records of keys were passed.
+    passed: usize,
 }
 
 impl Sink for Live<'_> {
@@ -47,37 +50,40 @@ impl Sink for Live<'_> {
         let segment = self.segments.get(number as usize);
         let original = segment.and_then(|it| frames(it.bytes(), position, it.len()).next());
         let Some(original) = original else { return Ok(()) };
-        self.kept.clear();
+        let Live { owned, kept, .. } = self;
         let is_whole = std::ptr::eq(batch.bytes(), original.bytes());
+        kept.clear();
         if !is_whole {
-            self.kept.extend(batch.records(&mut self.inflater).flatten().map(|record| record.offset));
+            kept.extend(batch.records(&mut self.inflater).flatten().map(|record| record.offset));
             // They ascend, but for those of damaged batches.
-            self.kept.sort_unstable();
+            kept.sort_unstable();
         }
         let header = original.header();
-        let mut inflater = std::mem::take(&mut self.inflater_of_original);
-        let mut records = original.records(&mut inflater);
+        let mut records = original.records(&mut self.inflater_of_original);
         let head = head_length(&header);
         let mut share = Share::new(header.length - head, records.body_length() as u64);
         let mut live = Sum { live_bytes: head, ..Sum::default() };
-        for record in records.by_ref().flatten() {
-            let bytes = share.of(record.bytes.len());
-            if is_whole || self.kept.binary_search(&record.offset).is_ok() {
-                let sum = Sum { live_records: 1, live_bytes: bytes, ..Sum::default() };
-                live.add(&sum);
-                self.record(&record, &header, &sum);
-            }
-        }
-        drop(records);
-        self.inflater_of_original = inflater;
-        let Counter { batches, counted, .. } = &mut *self.counter;
+        let _: ControlFlow<()> = records.each(
+            &mut (),
+            |(), record| {
+                let bytes = share.of(record.bytes.len());
+                if is_whole || kept.binary_search(&record.offset).is_ok() {
+                    let sum = Sum { live_records: 1, live_bytes: bytes, ..Sum::default() };
+                    live.add(&sum);
+                    owned.record(record, &header, &sum);
+                }
+                ControlFlow::Continue(())
+            },
+            |(), _| ControlFlow::Continue(()),
+        );
+        let Counter { batches, counted, .. } = &mut *owned.counter;
         counted.heads.live_bytes += head;
         batches.add_live(&header, number as usize, &live, counted);
         Ok(())
     }
 }
 
-impl Live<'_> {
+impl Owned<'_> {
     fn record(&mut self, record: &Record<'_>, header: &Header, sum: &Sum) {
         if header.control {
             if let Some(marker) = self.counter.counted.markers.get_mut(marker_room(record)) {
@@ -97,18 +103,18 @@ impl Live<'_> {
     /// Whose the record at an offset is, if it is the last of its key. Offsets ascend.
     fn next_owner(&mut self, offset: i64) -> Option<Owner> {
         let ahead = self.counter.rows.owners.get(self.passed..)?;
-        let passed = ahead.iter().take_while(|(its, _)| *its < offset).count();
+        let passed = ahead.iter().take_while(|(its, _)| its.offset < offset).count();
         self.passed += passed;
-        ahead.get(passed).filter(|(its, _)| *its == offset).map(|(_, owner)| *owner)
+        ahead.get(passed).filter(|(its, _)| its.offset == offset)?.1
     }
 
     fn owner_of(&mut self, key: &[u8]) -> Option<Owner> {
-        let rows = &mut self.counter.rows;
+        let Counter { rows, keys, .. } = &mut *self.counter;
         match key {
             [0, 0 | 1, ..] => {
                 let read = Key::decode(key).ok()?;
                 let meant = [&[0, 1], key.get(2..key.len() - read.trailing.len())?].concat();
-                rows.owner_of_commit(self.keys.find_place(&meant)?)
+                rows.owner_of_commit(keys.find_place(&meant)?)
             }
             _ => Some(rows.owner_of_other(key)),
         }
@@ -126,18 +132,15 @@ pub(super) fn add_live(
     interrupt: &Interrupt,
     counter: &mut Counter,
 ) -> io::Result<Cleaned> {
-    let forgotten = counter.forgotten.take();
-    if forgotten.is_some() || survey.damage_in_all > 0 {
-        // Offsets do not tell records apart, or what is last of its key is not what stays.
+    if survey.damage_in_all > 0 {
+        // Offsets may not tell records apart.
         counter.rows.owners.clear();
     }
     let mut live = Live {
         segments,
-        counter,
-        keys: forgotten.as_ref().unwrap_or(&survey.keys),
+        owned: Owned { counter, passed: 0 },
         place: (0, 0),
         kept: Vec::new(),
-        passed: 0,
         inflater: Inflater::with_limit(aim.max_inflated),
         inflater_of_original: Inflater::with_limit(aim.max_inflated),
     };

@@ -4,7 +4,7 @@
 
 use super::slot::KeySum;
 use crate::model::stats::{Counted, KeyRow, NamedSum, Sum, TYPES};
-use crate::rewrite::compact::keys::{Keys, Known, NONE, Slot};
+use crate::rewrite::compact::keys::{Keys, Known, NONE, Slot, Winner};
 use crate::schema::Key;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -32,17 +32,21 @@ pub(super) struct Rows {
     pub keys: Vec<KeyRow>,
     /// By the number of group and topic: where its rows begin.
     starts: Vec<u32>,
-    /// The last records of keys, by offset, and whose they are.
-    pub owners: Vec<(i64, Owner)>,
+    /// The last records of keys, by offset, and whose they are, if that can be told by their key as it stands.
+    pub owners: Vec<(Winner, Option<Owner>)>,
 }
 
 impl Rows {
-    /// Takes up what was counted by key, by type too: all commits for type 1. Gives back what else is known of keys.
-    pub(super) fn fold(&mut self, keys: Keys<KeySum>, counted: &mut Counted) -> Keys {
+    /// Takes up what was counted by key, by type too: all commits for type 1.
+    pub(super) fn fold(&mut self, keys: &Keys<KeySum>, counted: &mut Counted) {
         self.owners.reserve(keys.len());
+        self.keys.reserve(keys.len());
         let mut at = At { number: u32::MAX, group: 0, topic: Arc::default() };
-        let keys = keys.without_notes(|key, slot| {
+        keys.show(|key, slot| {
             if slot.records() == 0 {
+                if slot.last() != NONE {
+                    self.owners.push((slot.last(), None));
+                }
                 return;
             }
             let (owner, of_type, sum) = match key {
@@ -59,11 +63,10 @@ impl Rows {
                 of_type.add(&sum);
             }
             if slot.last() != NONE {
-                self.owners.push((slot.last().offset, owner));
+                self.owners.push((slot.last(), Some(owner)));
             }
         });
-        self.owners.sort_unstable_by_key(|(offset, _)| *offset);
-        keys
+        self.owners.sort_unstable_by_key(|(record, _)| record.offset);
     }
 
     /// The rows of another group and topic begin.

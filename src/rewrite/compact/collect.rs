@@ -95,7 +95,7 @@ impl<'s, O: Onlooker<'s>> Collector<'_, 's, O> {
     fn record(&mut self, record: &Record<'_>) {
         self.before.record(record);
         let note = match &mut self.onlooker {
-            Some(onlooker) => onlooker.record(record, self.keys),
+            Some(onlooker) => onlooker.record(record, self.keys, self.window),
             None => NoteOf::<O>::default(),
         };
         if let Some(key) = self.counted(record.key, record.offset) {

@@ -187,6 +187,8 @@ pub struct Keys<S = Winner> {
     by_key: Index,
     live: usize,
     pinned: HashSet<Box<[u8]>, RandomState>,
+    /// The last records, where there is nothing else of the keys.
+    winners: Option<Vec<Winner>>,
 }
 
 /// Records whose keys are yet to be looked up. In which order that is done makes no difference.
@@ -386,10 +388,11 @@ impl<S: Slot> Keys<S> {
     }
 
     /// The number of a commit's group and topic, which is made if it is not there, and the partition; None for any other
-    /// key.
+    /// key. What waits stays in order.
     pub fn place(&mut self, key: &[u8]) -> Option<(u32, i32)> {
         let (prefix, partition) = split(key)?;
-        Some((self.prefix(prefix, self.hash(prefix)), partition))
+        let hash = self.hash(prefix);
+        Some((self.find(prefix, hash).unwrap_or_else(|| self.add(prefix, hash)), partition))
     }
 
     /// As [`place`](Keys::place), of a key that was put.
@@ -413,29 +416,20 @@ impl<S: Slot> Keys<S> {
         self.put_in(number, partition, &[], NONE, note);
     }
 
-    /// Shows all that is kept, and leaves only the records: first commits, by the number of group and topic and then by
-    /// partition.
-    pub fn without_notes(self, mut show: impl FnMut(Known<'_>, &S)) -> Keys<Winner> {
-        let Keys { hasher, room, prefixes, by_prefix, last, others, by_key, live, pinned } = self;
-        let plain = |(number, prefix): (usize, Prefix<S>)| {
-            let bytes = room.get(prefix.text);
-            let number = number as u32;
+    /// Shows all that is kept: first commits, by the number of group and topic and then by partition.
+    pub fn show(&self, mut show: impl FnMut(Known<'_>, &S)) {
+        for (number, prefix) in self.prefixes.iter().enumerate() {
+            let (number, bytes) = (number as u32, self.room.get(prefix.text));
             prefix.by_partition().for_each(|(partition, slot)| show(Known::Commit { number, bytes, partition }, slot));
-            Prefix {
-                text: prefix.text,
-                live: prefix.live,
-                odd: prefix.odd,
-                run: prefix.run.iter().map(Slot::last).collect(),
-                apart: Box::new(prefix.apart.iter().map(|(partition, slot)| (*partition, slot.last())).collect()),
-            }
-        };
-        let prefixes: Vec<_> = prefixes.into_iter().enumerate().map(plain).collect();
-        let plain = |it: Other<S>| {
-            show(Known::Other(room.get(it.text)), &it.slot);
-            Other { text: it.text, slot: it.slot.last() }
-        };
-        let others = others.into_iter().map(plain).collect();
-        Keys { hasher, room, prefixes, by_prefix, last, others, by_key, live, pinned }
+        }
+        self.others.iter().for_each(|it| show(Known::Other(self.room.get(it.text)), &it.slot));
+    }
+
+    /// Takes out all that a cleaner asks for: how many keys there are, which are pinned, and their last records, by
+    /// offset, which the caller has.
+    pub fn take_records(&mut self, winners: Vec<Winner>) -> Keys {
+        let pinned = std::mem::take(&mut self.pinned);
+        Keys { live: self.live, pinned, winners: Some(winners), ..Keys::default() }
     }
 
     /// The greatest offset of a key; None if it was never put.
@@ -515,6 +509,9 @@ impl<S: Slot> Keys<S> {
 
     /// The last record of every key, by offset.
     pub fn winners(&self) -> Vec<Winner> {
+        if let Some(winners) = &self.winners {
+            return winners.clone();
+        }
         let mut all = Vec::with_capacity(self.live);
         self.prefixes.iter().for_each(|prefix| all.extend(prefix.all()));
         all.extend(self.others.iter().map(|other| other.slot.last()).filter(|record| *record != NONE));

@@ -41,18 +41,21 @@ pub trait Onlooker<'s> {
         keys: &mut Keys<Self::Slot>,
         window: &mut Window<'s, NoteOf<'s, Self>>,
     ) -> NoteOf<'s, Self>;
-    /// It has to be gone through again, the slow way; its records have so many bytes, inflated. No record waits.
+    /// It has to be gone through again, the slow way; its records have so many bytes, inflated.
     fn again(&mut self, header: &Header, inflated: u64);
     /// A record that was shown already.
     fn shown(&mut self, record: &Record<'_>);
     /// A record; what is to be noted of it.
-    fn record(&mut self, record: &Record<'_>, keys: &mut Keys<Self::Slot>) -> NoteOf<'s, Self>;
+    fn record(
+        &mut self,
+        record: &Record<'_>,
+        keys: &mut Keys<Self::Slot>,
+        window: &mut Window<'s, NoteOf<'s, Self>>,
+    ) -> NoteOf<'s, Self>;
     /// The batch ends.
     fn end(&mut self, header: &Header);
-    /// The log ends: takes what was noted out of the keys.
+    /// The log ends: takes what was noted out of the keys, or keeps them, and gives back what a cleaner asks for.
     fn finish(&mut self, keys: Keys<Self::Slot>) -> Keys;
-    /// Of these keys nothing will be known to the survey: an open transaction was met, and less is learned anew.
-    fn forgotten(&mut self, keys: Keys);
 }
 
 /// Nobody looks on. All of it comes to nothing.
@@ -81,13 +84,11 @@ impl<'s> Onlooker<'s> for Nobody {
 
     fn shown(&mut self, _: &Record<'_>) {}
 
-    fn record(&mut self, _: &Record<'_>, _: &mut Keys) {}
+    fn record(&mut self, _: &Record<'_>, _: &mut Keys, _: &mut Window<'s>) {}
 
     fn end(&mut self, _: &Header) {}
 
     fn finish(&mut self, keys: Keys) -> Keys {
         keys
     }
-
-    fn forgotten(&mut self, _: Keys) {}
 }

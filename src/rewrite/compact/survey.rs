@@ -173,11 +173,10 @@ pub fn survey_with<'s, O: Onlooker<'s>>(
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<(Survey, O)> {
     let until = aim.closed_until(segments);
-    let (mut survey, mut onlooker) = Learner::new(segments, aim, until, onlooker).learn(interrupt, progress)?;
+    let (mut survey, onlooker) = Learner::new(segments, aim, until, onlooker).learn(interrupt, progress)?;
     let pinned = survey.open.first().map(|open| open.first_offset).filter(|first| *first < until);
     if let (Some(first), BeyondOpen::Never) = (pinned, aim.beyond_open) {
         // What lies behind it must not count as the last of its key. All that is forgotten before it is learned anew.
-        onlooker.forgotten(std::mem::take(&mut survey.keys));
         drop(survey);
         survey = Learner::new(segments, aim, first, Nobody).learn(interrupt, &mut |_| {})?.0;
     } else if let Some(first) = pinned {

@@ -5,7 +5,7 @@
 use super::counter::Here;
 use super::slot::times;
 use crate::log::{Header, Segment};
-use crate::model::stats::{BATCH_SIZES, Counted, HOUR, SegmentRow, Sum};
+use crate::model::stats::{BATCH_SIZES, Counted, HOUR, Live, SegmentRow, Sum};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -96,15 +96,15 @@ impl Batches {
         }
     }
 
-    /// Adds up what stays of a batch.
-    pub(super) fn add_live(&mut self, header: &Header, segment: usize, live: &Sum, counted: &mut Counted) {
-        counted.batches.add(live);
+    /// Adds what stays of a batch, which was added when it was read.
+    pub(super) fn add_live(&mut self, header: &Header, segment: usize, live: Live, counted: &mut Counted) {
+        counted.batches.add_live(live);
         if let Some(row) = counted.segments.get_mut(segment) {
-            row.sum.add(live);
+            row.sum.add_live(live);
         }
-        counted.hours.entry(hour(header.max_timestamp)).or_default().add(live);
+        counted.hours.entry(hour(header.max_timestamp)).or_default().add_live(live);
         if header.producer_id != -1 {
-            self.producers.entry(header.producer_id).or_default().add(live);
+            self.producers.entry(header.producer_id).or_default().add_live(live);
         }
     }
 

@@ -409,7 +409,7 @@ impl Counter {
     pub fn finish(self) -> Counted {
         let Counter { mut counted, mut batches, rows, .. } = self;
         batches.finish(&mut counted);
-        (counted.groups, counted.keys) = (rows.groups, rows.keys);
+        (counted.groups, counted.keys) = rows.finish();
         counted.end_offset = self.last.saturating_add(1);
         counted
     }

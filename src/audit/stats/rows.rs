@@ -3,7 +3,7 @@
 //! Must not know: batches.
 
 use super::slot::KeySum;
-use crate::model::stats::{Counted, KeyRow, NamedSum, Sum, TYPES};
+use crate::model::stats::{Counted, KeyRow, Live, NamedSum, Sum, TYPES};
 use crate::rewrite::compact::keys::{Keys, Known, NONE, Slot, Winner};
 use crate::schema::Key;
 use foldhash::fast::RandomState;
@@ -26,12 +26,15 @@ pub(super) enum Owner {
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     hasher: RandomState,
-    pub groups: Vec<NamedSum>,
+    groups: Vec<NamedSum>,
     by_name: HashTable<u32>,
     /// By the number of group and topic, and by partition.
-    pub keys: Vec<KeyRow>,
+    keys: Vec<KeyRow>,
     /// By the number of group and topic: where its rows begin.
     starts: Vec<u32>,
+    /// What stays of rows, and of groups besides: apart from the rest, which is large, until all of it is known.
+    live_of_rows: Vec<Live>,
+    live_of_groups: Vec<Live>,
     /// The last records of keys, by offset, and whose they are, if that can be told by their key as it stands.
     pub owners: Vec<(Winner, Option<Owner>)>,
 }
@@ -84,7 +87,7 @@ impl Rows {
     }
 
     /// Adds to all that is counted by owner.
-    pub(super) fn add(&mut self, owner: Owner, sum: &Sum, counted: &mut Counted) {
+    fn add(&mut self, owner: Owner, sum: &Sum, counted: &mut Counted) {
         let group = match owner {
             Owner::Nobody => return counted.ungrouped.add(sum),
             Owner::Group(group) => group,
@@ -97,6 +100,36 @@ impl Rows {
         if let Some((_, of_group)) = self.groups.get_mut(group as usize) {
             of_group.add(sum);
         }
+    }
+
+    /// Adds what stays of somebody's.
+    #[inline]
+    pub(super) fn add_live(&mut self, owner: Owner, more: Live, counted: &mut Counted) {
+        let (lives, number) = match owner {
+            Owner::Nobody => return counted.ungrouped.add_live(more),
+            Owner::Group(group) => (&mut self.live_of_groups, group as usize),
+            Owner::Row(row) => (&mut self.live_of_rows, row as usize),
+        };
+        if number >= lives.len() {
+            lives.resize(number + 1, Live::default());
+        }
+        if let Some(live) = lives.get_mut(number) {
+            live.add(more);
+        }
+    }
+
+    /// The groups and the rows, when all is counted.
+    pub(super) fn finish(mut self) -> (Vec<NamedSum>, Vec<KeyRow>) {
+        for (row, live) in self.keys.iter_mut().zip(self.live_of_rows) {
+            row.sum.add_live(live);
+            if let Some((_, of_group)) = self.groups.get_mut(row.group as usize) {
+                of_group.add_live(live);
+            }
+        }
+        for ((_, of_group), live) in self.groups.iter_mut().zip(self.live_of_groups) {
+            of_group.add_live(live);
+        }
+        (self.groups, self.keys)
     }
 
     /// Whose a committed offset is, by the number of its group and topic.

@@ -40,6 +40,24 @@ pub struct Sum {
     pub commit_times: Option<(i64, i64)>,
 }
 
+/// What stays of something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Records.
+    pub records: u64,
+    /// Their bytes, and those of heads where whole batches are counted.
+    pub bytes: u64,
+}
+
+impl Live {
+    /// Adds another.
+    #[inline]
+    pub fn add(&mut self, more: Live) {
+        self.records += more.records;
+        self.bytes += more.bytes;
+    }
+}
+
 impl Sum {
     /// Adds another.
     #[inline]
@@ -56,6 +74,13 @@ impl Sum {
             self.committed_at(first);
             self.committed_at(last);
         }
+    }
+
+    /// Adds records that stay, and their bytes.
+    #[inline]
+    pub fn add_live(&mut self, more: Live) {
+        self.live_records += more.records;
+        self.live_bytes += more.bytes;
     }
 
     /// Takes up the time of a commit.

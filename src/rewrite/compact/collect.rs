@@ -33,7 +33,7 @@ pub struct Collector<'c, 's, O: Onlooker<'s>> {
     pub at: u64,
     /// Its base offset.
     pub base_offset: i64,
-    /// What was read.
+    /// What was read, unless somebody looks on, who counts himself.
     pub before: &'c mut Tally,
     /// Records of aborted transactions.
     pub aborted: &'c mut u64,
@@ -93,7 +93,9 @@ impl<'s, O: Onlooker<'s>> Collector<'_, 's, O> {
     }
 
     fn record(&mut self, record: &Record<'_>) {
-        self.before.record(record);
+        if !O::NOTES {
+            self.before.record(record);
+        }
         let note = match &mut self.onlooker {
             Some(onlooker) => onlooker.record(record, self.keys, self.window),
             None => NoteOf::<O>::default(),
@@ -155,7 +157,9 @@ impl<'s, O: Onlooker<'s>> Look<'s> for Collector<'_, 's, O> {
     fn look(&mut self, record: PlainRecord<'s>) -> bool {
         self.taken += 1;
         let offset = self.base_offset.wrapping_add(i64::from(record.offset_delta));
-        self.before.count(record.key, record.value.is_some(), record.length);
+        if !O::NOTES {
+            self.before.count(record.key, record.value.is_some(), record.length);
+        }
         let note = match &mut self.onlooker {
             Some(onlooker) => onlooker.plain(&record, self.keys, self.window),
             None => NoteOf::<O>::default(),

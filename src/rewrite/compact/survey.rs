@@ -84,7 +84,7 @@ pub struct Survey {
     pub newest: Option<(i64, u64)>,
     /// The offset behind the last.
     pub end: i64,
-    /// What was read below `until`.
+    /// What was read below `until`; batches only where somebody looked on.
     pub before: Tally,
     /// Records of aborted transactions in it.
     pub aborted: u64,

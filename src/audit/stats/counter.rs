@@ -11,7 +11,7 @@ use crate::log::plain::{Look, PlainRecord};
 use crate::log::{Batch, Codec, Control, Header, Hole, Inflater, Record, Segment};
 use crate::model::stats::share::Share;
 use crate::model::stats::{Counted, Sum, TYPES};
-use crate::rewrite::compact::keys::{self, Keys, NONE};
+use crate::rewrite::compact::keys::{self, Keys, NONE, Winner};
 use crate::rewrite::compact::onlooker::Onlooker;
 use crate::schema::Key;
 use foldhash::fast::RandomState;
@@ -39,7 +39,7 @@ pub(super) struct Counter {
     pub counted: Counted,
     pub batches: Batches,
     pub rows: Rows,
-    /// All keys, as soon as they are counted.
+    /// All keys, as soon as all is counted.
     pub keys: Keys<KeySum>,
     /// Commits that are counted for type 1 and are of type 0.
     of_type_0: Sum,
@@ -387,29 +387,29 @@ impl Counter {
         }
     }
 
-    /// No record follows: makes rows of what stands beside keys.
-    pub fn fold(&mut self, keys: Keys<KeySum>) {
+    /// No record follows. The last records of keys, by offset.
+    pub fn end_log(&mut self, keys: Keys<KeySum>) -> Vec<Winner> {
         self.batches.end_run(&mut self.counted);
-        self.rows.fold(&keys, &mut self.counted);
         self.keys = keys;
-        let of_type_0 = std::mem::take(&mut self.of_type_0);
-        let times = self.batches.times_of_type_1();
-        if let [types_0, types_1, ..] = self.counted.types.as_mut_slice() {
-            types_0.add(&of_type_0);
-            types_1.records -= of_type_0.records;
-            types_1.tombstones -= of_type_0.tombstones;
-            types_1.bytes -= of_type_0.bytes;
-            types_1.commits -= of_type_0.commits;
-            types_1.unchanged -= of_type_0.unchanged;
-            types_1.commit_times = times;
-        }
+        self.rows.number(&self.keys, &mut self.counted)
     }
 
     /// What was counted.
     pub fn finish(self) -> Counted {
-        let Counter { mut counted, mut batches, rows, .. } = self;
+        let Counter { mut counted, mut batches, rows, keys, of_type_0, .. } = self;
         batches.finish(&mut counted);
-        (counted.groups, counted.keys) = rows.finish();
+        let mut commits = rows.finish(&keys, &mut counted);
+        let times = batches.times_of_type_1();
+        if let [types_0, types_1, ..] = counted.types.as_mut_slice() {
+            commits.records -= of_type_0.records;
+            commits.tombstones -= of_type_0.tombstones;
+            commits.bytes -= of_type_0.bytes;
+            commits.commits -= of_type_0.commits;
+            commits.unchanged -= of_type_0.unchanged;
+            // What stays was counted by type already.
+            types_1.add(&Sum { commit_times: times, live_records: 0, live_bytes: 0, ..commits });
+            types_0.add(&of_type_0);
+        }
         counted.end_offset = self.last.saturating_add(1);
         counted
     }
@@ -509,8 +509,7 @@ impl<'s> Onlooker<'s> for Counter {
     }
 
     fn finish(&mut self, keys: Keys<KeySum>) -> Keys {
-        self.fold(keys);
-        let winners = self.rows.owners.iter().map(|(record, _)| *record).collect();
+        let winners = self.end_log(keys);
         self.keys.take_records(winners)
     }
 }

@@ -155,20 +155,12 @@ impl Owned<'_> {
     #[inline]
     fn record(&mut self, key: &[u8], offset: i64, live: Live) {
         self.live.add(live);
-        let owner = self.next_owner(offset).or_else(|| self.owner_of(key));
+        let owner = self.counter.rows.owner_of_last(offset, &mut self.passed).or_else(|| self.owner_of(key));
         let Counter { rows, counted, .. } = &mut *self.counter;
         if let Some(of_type) = counted.types.get_mut(type_of(key)) {
             of_type.add_live(live);
         }
         rows.add_live(owner.unwrap_or(Owner::Nobody), live, counted);
-    }
-
-    /// Whose the record at an offset is, if it is the last of its key. Offsets ascend.
-    fn next_owner(&mut self, offset: i64) -> Option<Owner> {
-        let ahead = self.counter.rows.owners.get(self.passed..)?;
-        let passed = ahead.iter().take_while(|(its, _)| its.offset < offset).count();
-        self.passed += passed;
-        ahead.get(passed).filter(|(its, _)| its.offset == offset)?.1
     }
 
     fn owner_of(&mut self, key: &[u8]) -> Option<Owner> {
@@ -197,7 +189,7 @@ pub(super) fn add_live(
 ) -> io::Result<Cleaned> {
     if survey.damage_in_all > 0 {
         // Offsets may not tell records apart.
-        counter.rows.owners.clear();
+        counter.rows.forget_owners();
     }
     let mut handed = Handed {
         segments,

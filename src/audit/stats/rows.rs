@@ -4,7 +4,7 @@
 
 use super::slot::KeySum;
 use crate::model::stats::{Counted, KeyRow, Live, NamedSum, Sum, TYPES};
-use crate::rewrite::compact::keys::{Keys, Known, NONE, Slot, Winner};
+use crate::rewrite::compact::keys::{Keys, NONE, Slot, Winner};
 use crate::schema::Key;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -28,78 +28,57 @@ pub(super) struct Rows {
     hasher: RandomState,
     groups: Vec<NamedSum>,
     by_name: HashTable<u32>,
-    /// By the number of group and topic, and by partition.
-    keys: Vec<KeyRow>,
     /// By the number of group and topic: where its rows begin.
     starts: Vec<u32>,
-    /// What stays of rows, and of groups besides: apart from the rest, which is large, until all of it is known.
+    /// The partition of every row, ascending within those of a group and topic.
+    partitions: Vec<i32>,
+    /// What stays of rows, and of groups besides.
     live_of_rows: Vec<Live>,
     live_of_groups: Vec<Live>,
-    /// The last records of keys, by offset, and whose they are, if that can be told by their key as it stands.
-    pub owners: Vec<(Winner, Option<Owner>)>,
+    /// Whose the last records of keys are, by offset: as far as that can be told by keys as they stand.
+    owners: Vec<(i64, Option<Owner>)>,
 }
 
 impl Rows {
-    /// Takes up what was counted by key, by type too: all commits for type 1.
-    pub(super) fn fold(&mut self, keys: &Keys<KeySum>, counted: &mut Counted) {
-        self.owners.reserve(keys.len());
-        self.keys.reserve(keys.len());
-        let mut at = At { number: u32::MAX, group: 0, topic: Arc::default() };
-        keys.show(|key, slot| {
-            if slot.records() == 0 {
-                if slot.last() != NONE {
-                    self.owners.push((slot.last(), None));
-                }
-                return;
-            }
-            let (owner, of_type, sum) = match key {
-                Known::Commit { number, bytes, partition } => {
-                    if number != at.number {
-                        at = self.begin(number, bytes);
-                    }
-                    (self.add_row(&at, partition), 1, slot.of_commits())
-                }
-                Known::Other(key) => (self.owner_of_other(key), type_of(key), slot.of_others()),
-            };
-            self.add(owner, &sum, counted);
-            if let Some(of_type) = counted.types.get_mut(of_type) {
-                of_type.add(&sum);
-            }
-            if slot.last() != NONE {
-                self.owners.push((slot.last(), Some(owner)));
-            }
-        });
-        self.owners.sort_unstable_by_key(|(record, _)| record.offset);
-    }
-
-    /// The rows of another group and topic begin.
-    fn begin(&mut self, number: u32, prefix: &[u8]) -> At {
-        self.starts.resize(number as usize + 1, self.keys.len() as u32);
-        let texts = prefix.get(2..).and_then(counted_text);
-        let (group, topic) = texts.and_then(|(group, rest)| Some((group, counted_text(rest)?.0))).unwrap_or_default();
-        At { number, group: self.group(group), topic: topic.into() }
-    }
-
-    fn add_row(&mut self, at: &At, partition: i32) -> Owner {
-        let row = self.keys.len() as u32;
-        self.keys.push(KeyRow { group: at.group, topic: at.topic.clone(), partition, sum: Sum::default() });
-        Owner::Row(row)
-    }
-
-    /// Adds to all that is counted by owner.
-    fn add(&mut self, owner: Owner, sum: &Sum, counted: &mut Counted) {
-        let group = match owner {
-            Owner::Nobody => return counted.ungrouped.add(sum),
-            Owner::Group(group) => group,
-            Owner::Row(row) => {
-                let Some(row) = self.keys.get_mut(row as usize) else { return };
-                row.sum.add(sum);
-                row.group
+    /// Numbers the rows of all commits, and adds what was counted of other keys, by type too. The last records of keys, by
+    /// offset.
+    pub(super) fn number(&mut self, keys: &Keys<KeySum>, counted: &mut Counted) -> Vec<Winner> {
+        let mut owners = Vec::with_capacity(keys.len());
+        let mut known = |last: Winner, owner| {
+            if last != NONE {
+                owners.push((last, owner));
             }
         };
-        if let Some((_, of_group)) = self.groups.get_mut(group as usize) {
-            of_group.add(sum);
+        for (number, _, partition, slot) in keys.commits() {
+            let mut owner = None;
+            if slot.records() > 0 {
+                if number as usize >= self.starts.len() {
+                    self.starts.resize(number as usize + 1, self.partitions.len() as u32);
+                }
+                owner = Some(Owner::Row(self.partitions.len() as u32));
+                self.partitions.push(partition);
+            }
+            known(slot.last(), owner);
         }
+        for (key, slot) in keys.others() {
+            let sum = slot.sum();
+            let owner = if sum.records > 0 { Some(self.owner_of_other(key)) } else { None };
+            known(slot.last(), owner);
+            let Some(owner) = owner else { continue };
+            self.of_owner(owner, counted).add(&sum);
+            if let Some(of_type) = counted.types.get_mut(type_of(key)) {
+                of_type.add(&sum);
+            }
+        }
+        owners.sort_unstable_by_key(|(last, _)| last.offset);
+        self.owners = owners.iter().map(|(last, owner)| (last.offset, *owner)).collect();
+        owners.into_iter().map(|(last, _)| last).collect()
+    }
+
+    /// What is counted of whoever has no rows.
+    fn of_owner<'r>(&'r mut self, owner: Owner, counted: &'r mut Counted) -> &'r mut Sum {
+        let group = if let Owner::Group(group) = owner { self.groups.get_mut(group as usize) } else { None };
+        group.map_or(&mut counted.ungrouped, |(_, sum)| sum)
     }
 
     /// Adds what stays of somebody's.
@@ -118,25 +97,53 @@ impl Rows {
         }
     }
 
-    /// The groups and the rows, when all is counted.
-    pub(super) fn finish(mut self) -> (Vec<NamedSum>, Vec<KeyRow>) {
-        for (row, live) in self.keys.iter_mut().zip(self.live_of_rows) {
-            row.sum.add_live(live);
-            if let Some((_, of_group)) = self.groups.get_mut(row.group as usize) {
-                of_group.add_live(live);
+    /// Forgets whose the last records are.
+    pub(super) fn forget_owners(&mut self) {
+        self.owners = Vec::new();
+    }
+
+    /// Whose the record at an offset is, if it is the last of its key. `passed` is how many last records lie before it, and
+    /// those before an earlier one when this is called.
+    #[inline]
+    pub(super) fn owner_of_last(&self, offset: i64, passed: &mut usize) -> Option<Owner> {
+        let ahead = self.owners.get(*passed..)?;
+        *passed += ahead.iter().take_while(|(its, _)| *its < offset).count();
+        self.owners.get(*passed).filter(|(its, _)| *its == offset)?.1
+    }
+
+    /// The groups and the rows, and all commits by type, as if all were of type 1: when all is counted.
+    pub(super) fn finish(mut self, keys: &Keys<KeySum>, counted: &mut Counted) -> Sum {
+        let mut commits = Sum::default();
+        let mut rows: Vec<KeyRow> = Vec::with_capacity(self.partitions.len());
+        let mut lives = std::mem::take(&mut self.live_of_rows).into_iter();
+        let mut at: (u32, u32, Arc<[u8]>) = (u32::MAX, 0, Arc::default());
+        for (number, bytes, partition, slot) in keys.commits().filter(|(.., slot)| slot.records() > 0) {
+            if number != at.0 {
+                let texts = bytes.get(2..).and_then(counted_text);
+                let texts = texts.and_then(|(group, rest)| Some((group, counted_text(rest)?.0)));
+                let (group, topic) = texts.unwrap_or_default();
+                at = (number, self.group(group), topic.into());
             }
+            let mut sum = slot.sum();
+            sum.add_live(lives.next().unwrap_or_default());
+            commits.add(&sum);
+            if let Some((_, of_group)) = self.groups.get_mut(at.1 as usize) {
+                of_group.add(&sum);
+            }
+            rows.push(KeyRow { group: at.1, topic: at.2.clone(), partition, sum });
         }
         for ((_, of_group), live) in self.groups.iter_mut().zip(self.live_of_groups) {
             of_group.add_live(live);
         }
-        (self.groups, self.keys)
+        (counted.groups, counted.keys) = (self.groups, rows);
+        commits
     }
 
     /// Whose a committed offset is, by the number of its group and topic.
     pub(super) fn owner_of_commit(&self, (number, partition): (u32, i32)) -> Option<Owner> {
         let from = *self.starts.get(number as usize)? as usize;
-        let to = self.starts.get(number as usize + 1).map_or(self.keys.len(), |next| *next as usize);
-        let at = self.keys.get(from..to)?.binary_search_by_key(&partition, |row| row.partition).ok()?;
+        let to = self.starts.get(number as usize + 1).map_or(self.partitions.len(), |next| *next as usize);
+        let at = self.partitions.get(from..to)?.binary_search(&partition).ok()?;
         Some(Owner::Row((from + at) as u32))
     }
 
@@ -163,13 +170,6 @@ impl Rows {
         self.by_name.insert_unique(hash, number, hash_of);
         number
     }
-}
-
-/// The group and topic at hand.
-struct At {
-    number: u32,
-    group: u32,
-    topic: Arc<[u8]>,
 }
 
 /// The place of a key's type in [`Counted::types`].

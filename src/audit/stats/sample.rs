@@ -78,7 +78,7 @@ impl Reader {
     }
 
     fn finish(mut self) -> Counted {
-        self.counter.fold(self.keys);
+        self.counter.end_log(self.keys);
         self.counter.finish()
     }
 }

@@ -76,6 +76,7 @@ impl Default for KeySum {
 
 impl Slot for KeySum {
     type Note = Note;
+    type Other = OtherSum;
     const DENSE: usize = 16;
 
     #[inline(always)]
@@ -141,16 +142,55 @@ impl KeySum {
         self.counts.get(UNCHANGED)
     }
 
-    /// The sum of a committed offset's key.
-    pub(super) fn of_commits(&self) -> Sum {
-        let commits = self.records() - self.counts.get(TOMBSTONE);
-        let unchanged = self.unchanged();
-        Sum { commits, unchanged, commit_times: times(self.first_time, self.last_time), ..self.of_others() }
+    /// All of it.
+    pub(super) fn sum(&self) -> Sum {
+        let (records, tombstones, unchanged) = (self.records(), self.counts.get(TOMBSTONE), self.unchanged());
+        let commit_times = times(self.first_time, self.last_time);
+        let commits = records - tombstones;
+        Sum { records, tombstones, bytes: self.bytes, commits, unchanged, commit_times, ..Sum::default() }
+    }
+}
+
+/// The figures of a key that is no commit's. There are many of members that are gone.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct OtherSum {
+    last: Winner,
+    /// Bytes above records above tombstones: more than these bits can count are 280 TB.
+    counts: u128,
+}
+
+const OTHER_BITS: u32 = 40;
+
+impl Slot for OtherSum {
+    type Note = Note;
+    type Other = Self;
+    const DENSE: usize = KeySum::DENSE;
+
+    #[inline(always)]
+    fn put(&mut self, record: Winner, note: Note) -> bool {
+        let (records, tombstones) = match note.of {
+            Of::Nothing | Of::Settled => (0, 0),
+            Of::Tombstone => (1, 1),
+            Of::Commit | Of::Unsettled | Of::Value => (1, 0),
+        };
+        self.counts += (u128::from(note.bytes) << OTHER_BITS | records) << OTHER_BITS | tombstones;
+        let is_new = self.last == NONE && record != NONE;
+        self.last = record.max(self.last);
+        is_new
     }
 
-    /// The sum of any other key.
-    pub(super) fn of_others(&self) -> Sum {
-        Sum { records: self.records(), tombstones: self.counts.get(TOMBSTONE), bytes: self.bytes, ..Sum::default() }
+    #[inline(always)]
+    fn last(&self) -> Winner {
+        self.last
+    }
+}
+
+impl OtherSum {
+    /// All of it.
+    pub(super) fn sum(&self) -> Sum {
+        let low = |counts: u128| counts as u64 & ((1 << OTHER_BITS) - 1);
+        let (records, tombstones) = (low(self.counts >> OTHER_BITS), low(self.counts));
+        Sum { records, tombstones, bytes: (self.counts >> (2 * OTHER_BITS)) as u64, ..Sum::default() }
     }
 }
 
@@ -170,7 +210,7 @@ mod tests {
         let note = |of, time, offset| Note { of, bytes: 10, time, offset };
         let at = |offset| Winner { offset, place: 0 };
         assert!(!slot.put(NONE, note(Of::Commit, -1, 5)));
-        assert_eq!(slot.of_commits().commit_times, None);
+        assert_eq!(slot.sum().commit_times, None);
         assert!(slot.put(at(3), note(Of::Commit, 70, 5)));
         assert!(!slot.put(at(2), note(Of::Commit, 60, 6)));
         assert!(!slot.put(at(4), note(Of::Tombstone, 90, 0)));
@@ -178,9 +218,15 @@ mod tests {
         assert!(!slot.put(at(5), note(Of::Commit, 80, 6)));
         assert!(!slot.put(NONE, note(Of::Unsettled, 80, 6)));
         assert!(!slot.put(NONE, Note { bytes: 0, ..note(Of::Settled, 0, 6) }));
-        let sum = slot.of_commits();
+        let sum = slot.sum();
         let expected = Sum { records: 6, tombstones: 1, bytes: 60, commits: 5, unchanged: 2, ..Sum::default() };
         assert_eq!(sum, Sum { commit_times: Some((60, 80)), ..expected });
         assert_eq!(slot.last(), at(5));
+        let mut other = OtherSum::default();
+        assert!(!other.put(NONE, note(Of::Value, 0, 0)) && other.put(at(7), note(Of::Tombstone, 0, 0)));
+        assert!(!other.put(at(8), Note { bytes: u32::MAX, ..note(Of::Value, 0, 0) }));
+        let bytes = 20 + u64::from(u32::MAX);
+        assert_eq!(other.sum(), Sum { records: 3, tombstones: 1, bytes, ..Sum::default() });
+        assert_eq!(other.last(), at(8));
     }
 }

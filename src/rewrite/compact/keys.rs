@@ -42,6 +42,8 @@ impl Default for Winner {
 pub trait Slot: Copy + Default + Debug {
     /// What is to be noted of a record besides; the default is nothing.
     type Note: Copy + Default + Debug;
+    /// The same for keys that are no commits.
+    type Other: Slot<Note = Self::Note>;
     /// Partitions up to this number stand in a run, whatever it costs.
     const DENSE: usize;
     /// Takes up a record, which may be [`NONE`] where one is only to be noted; whether it is the key's first.
@@ -52,6 +54,7 @@ pub trait Slot: Copy + Default + Debug {
 
 impl Slot for Winner {
     type Note = ();
+    type Other = Winner;
     const DENSE: usize = 64;
 
     #[inline(always)]
@@ -158,32 +161,16 @@ struct Other<S> {
     slot: S,
 }
 
-/// A key.
-#[derive(Debug, Clone, Copy)]
-pub enum Known<'k> {
-    /// A commit's.
-    Commit {
-        /// That of its group and topic.
-        number: u32,
-        /// Type, group and topic.
-        bytes: &'k [u8],
-        /// The last of the key.
-        partition: i32,
-    },
-    /// Any other, whole.
-    Other(&'k [u8]),
-}
-
 /// By raw key, the greatest offset at which it was seen.
 #[derive(Debug, Default)]
-pub struct Keys<S = Winner> {
+pub struct Keys<S: Slot = Winner> {
     hasher: RandomState,
     room: Room,
     prefixes: Vec<Prefix<S>>,
     by_prefix: Index,
     /// The prefix that was looked up last: a batch mostly stays with one.
     last: u32,
-    others: Vec<Other<S>>,
+    others: Vec<Other<S::Other>>,
     by_key: Index,
     live: usize,
     pinned: HashSet<Box<[u8]>, RandomState>,
@@ -287,8 +274,9 @@ impl<S: Slot> Keys<S> {
         for it in &mut *waiting {
             it.number = self.by_key.find(it.hash, |_| true).unwrap_or(NOBODY);
             prefetch_item(&self.others, it.number as usize);
-            if size_of::<Other<S>>() > 64 {
-                prefetch(&self.others, (it.number as usize).wrapping_mul(size_of::<Other<S>>()).wrapping_add(64));
+            // It may end on another line.
+            if size_of::<Other<S::Other>>() > 32 {
+                prefetch_item(&self.others, (it.number as usize).wrapping_add(1));
             }
         }
         for it in &*waiting {
@@ -383,7 +371,7 @@ impl<S: Slot> Keys<S> {
         let number = self.others.len() as u32;
         self.by_key.add(hash, number);
         let text = self.room.add(key);
-        self.others.push(Other { text, slot: S::default() });
+        self.others.push(Other { text, slot: S::Other::default() });
         number
     }
 
@@ -416,13 +404,18 @@ impl<S: Slot> Keys<S> {
         self.put_in(number, partition, &[], NONE, note);
     }
 
-    /// Shows all that is kept: first commits, by the number of group and topic and then by partition.
-    pub fn show(&self, mut show: impl FnMut(Known<'_>, &S)) {
-        for (number, prefix) in self.prefixes.iter().enumerate() {
-            let (number, bytes) = (number as u32, self.room.get(prefix.text));
-            prefix.by_partition().for_each(|(partition, slot)| show(Known::Commit { number, bytes, partition }, slot));
-        }
-        self.others.iter().for_each(|it| show(Known::Other(self.room.get(it.text)), &it.slot));
+    /// All commits' keys that are kept, by the number of type, group and topic, with the bytes of these, and by partition;
+    /// and such that nothing was put of.
+    pub fn commits(&self) -> impl Iterator<Item = (u32, &[u8], i32, &S)> {
+        self.prefixes.iter().enumerate().flat_map(|(number, prefix)| {
+            let bytes = self.room.get(prefix.text);
+            prefix.by_partition().map(move |(partition, slot)| (number as u32, bytes, partition, slot))
+        })
+    }
+
+    /// All other keys that are kept.
+    pub fn others(&self) -> impl Iterator<Item = (&[u8], &S::Other)> {
+        self.others.iter().map(|it| (self.room.get(it.text), &it.slot))
     }
 
     /// Takes out all that a cleaner asks for: how many keys there are, which are pinned, and their last records, by

@@ -49,6 +49,9 @@ enum Meaning {
 
 type Keys = BTreeMap<Vec<u8>, Meaning>;
 
+/// Group, topic and partition.
+type Row = (Vec<u8>, Vec<u8>, i32);
+
 /// Keys of every kind, all of which are met again and again.
 fn keys() -> Keys {
     let mut keys = Keys::new();
@@ -73,8 +76,16 @@ fn keys() -> Keys {
         keys.insert([&key[..], b"!"].concat(), Meaning::Of(group.into()));
         keys.insert(key, Meaning::Of(group.into()));
     }
-    let odd: [&[u8]; 8] =
-        [b"", b"\0", b"\0\x01", b"\0\x01\0\x09abcdefgh", b"\0\0\0", b"\0\x63\0\x01a", b"\x01\0\0\x01a", b"\0\x02\0\x09a"];
+    let odd: [&[u8]; 8] = [
+        b"",
+        b"\0",
+        b"\0\x01",
+        b"\0\x01\0\x09abcdefgh",
+        b"\0\0\0",
+        b"\0\x63\0\x01a",
+        b"\x01\0\0\x01a",
+        b"\0\x02\0\x09a",
+    ];
     odd.iter().for_each(|key| drop(keys.insert(key.to_vec(), Meaning::Nobody)));
     keys
 }
@@ -201,7 +212,7 @@ fn left(paths: &[PathBuf], aim: &Aim) -> Left {
 struct Naive {
     types: BTreeMap<usize, Sum>,
     groups: BTreeMap<Vec<u8>, Sum>,
-    keys: BTreeMap<(Vec<u8>, Vec<u8>, i32), Sum>,
+    keys: BTreeMap<Row, Sum>,
     hours: BTreeMap<Option<i64>, Sum>,
     producers: BTreeMap<i64, Sum>,
     segments: Vec<Sum>,
@@ -282,16 +293,15 @@ fn shares(batch: &Bat) -> (u64, Vec<u64>) {
 /// The naive count.
 fn count(segments: &[Vec<Bat>], hurt: &BTreeSet<i64>, start: i64, left: &Left, keys: &Keys) -> Naive {
     let mut naive = Naive::default();
-    let mut committed: BTreeMap<(Vec<u8>, Vec<u8>, i32), i64> = BTreeMap::new();
-    let mut pending: BTreeMap<i64, Vec<((Vec<u8>, Vec<u8>, i32), i64)>> = BTreeMap::new();
+    let mut committed: BTreeMap<Row, i64> = BTreeMap::new();
+    let mut pending: BTreeMap<i64, Vec<(Row, i64)>> = BTreeMap::new();
     for batches in segments {
         let mut of_segment = Sum::default();
         for batch in batches {
             let whole = batch.bytes().len() as u64;
             let plain = Sum { batches: 1, bytes: whole, ..Sum::default() };
             if hurt.contains(&batch.last_offset) || batch.last_offset < start {
-                let room =
-                    if hurt.contains(&batch.last_offset) { &mut naive.damaged } else { &mut naive.below_start };
+                let room = if hurt.contains(&batch.last_offset) { &mut naive.damaged } else { &mut naive.below_start };
                 room.add(&plain);
                 of_segment.add(&plain);
                 continue;
@@ -316,7 +326,7 @@ fn count(segments: &[Vec<Bat>], hurt: &BTreeSet<i64>, start: i64, left: &Left, k
                         if key_is_same(&mut committed, key.clone(), offset, key_ending(batch)) {
                             naive.keys.get_mut(&key).unwrap().unchanged += 1;
                             naive.groups.get_mut(&key.0).unwrap().unchanged += 1;
-                            naive.types.get_mut(&1).unwrap().unchanged += 1;
+                            naive.types.entry(1).or_default().unchanged += 1;
                         }
                     }
                     continue;

@@ -11,7 +11,7 @@ use crate::log::plain::{Look, PlainRecord};
 use crate::log::{Batch, Codec, Control, Header, Hole, Inflater, Record, Segment};
 use crate::model::stats::share::Share;
 use crate::model::stats::{Counted, Sum, TYPES};
-use crate::rewrite::compact::keys::{self, Keys, NONE, Winner};
+use crate::rewrite::compact::keys::{self, KeyPlace, Keys, NONE, Winner};
 use crate::rewrite::compact::onlooker::Onlooker;
 use crate::schema::Key;
 use foldhash::fast::RandomState;
@@ -44,7 +44,7 @@ pub(super) struct Counter {
     /// Commits that are counted for type 1 and are of type 0.
     of_type_0: Sum,
     /// By producer: commits whose transaction has not ended, as places of keys and offsets.
-    pending: HashMap<i64, Vec<((u32, i32), i64)>, RandomState>,
+    pending: HashMap<i64, Vec<(KeyPlace, i64)>, RandomState>,
     last: i64,
     here: Here,
 }

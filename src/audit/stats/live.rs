@@ -11,6 +11,7 @@ use crate::model::stats::Live;
 use crate::model::stats::share::Share;
 use crate::rewrite::compact::Aim;
 use crate::rewrite::compact::clean::{Cleaned, Sink, clean};
+use crate::rewrite::compact::keys::Winner;
 use crate::rewrite::compact::survey::{Place, Survey};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::plan::frames;
@@ -32,7 +33,9 @@ struct Handed<'l> {
 /// What stays, by whose it is.
 struct Owned<'l> {
     counter: &'l mut Counter,
-    /// How many last records of keys were passed.
+    /// The last records of keys, as far as they tell whose a record is.
+    winners: &'l [Winner],
+    /// How many of them were passed.
     passed: usize,
     /// Of the batch at hand.
     live: Live,
@@ -155,12 +158,20 @@ impl Owned<'_> {
     #[inline]
     fn record(&mut self, key: &[u8], offset: i64, live: Live) {
         self.live.add(live);
-        let owner = self.counter.rows.owner_of_last(offset, &mut self.passed).or_else(|| self.owner_of(key));
+        let owner = self.owner_of_last(offset).or_else(|| self.owner_of(key));
         let Counter { rows, counted, .. } = &mut *self.counter;
         if let Some(of_type) = counted.types.get_mut(type_of(key)) {
             of_type.add_live(live);
         }
         rows.add_live(owner.unwrap_or(Owner::Nobody), live, counted);
+    }
+
+    /// Whose the record at an offset is, if it is the last of its key. Offsets ascend.
+    fn owner_of_last(&mut self, offset: i64) -> Option<Owner> {
+        let ahead = self.winners.get(self.passed..)?;
+        self.passed += ahead.iter().take_while(|it| it.offset < offset).count();
+        self.winners.get(self.passed).filter(|it| it.offset == offset)?;
+        self.counter.rows.owner_of_last(self.passed)
     }
 
     fn owner_of(&mut self, key: &[u8]) -> Option<Owner> {
@@ -187,13 +198,11 @@ pub(super) fn add_live(
     interrupt: &Interrupt,
     counter: &mut Counter,
 ) -> io::Result<Cleaned> {
-    if survey.damage_in_all > 0 {
-        // Offsets may not tell records apart.
-        counter.rows.forget_owners();
-    }
+    // Where something is damaged, offsets may not tell records apart.
+    let winners = survey.keys.counted_winners().filter(|_| survey.damage_in_all == 0).unwrap_or_default();
     let mut handed = Handed {
         segments,
-        owned: Owned { counter, passed: 0, live: Live::default() },
+        owned: Owned { counter, winners, passed: 0, live: Live::default() },
         place: (0, 0),
         kept: Vec::new(),
         inflater: Inflater::with_limit(aim.max_inflated),

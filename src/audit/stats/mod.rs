@@ -118,11 +118,14 @@ fn bytes(segments: &[Segment]) -> u64 {
 
 fn whole(segments: &[Segment], aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
     let interrupt = Interrupt::default();
-    let (survey, mut counter) = survey_with(Counter::new(aim.log_start), segments, aim, &interrupt, progress)?;
+    let (mut survey, mut counter) = survey_with(Counter::new(aim.log_start), segments, aim, &interrupt, progress)?;
     let cleaned = add_live(segments, &survey, aim, &interrupt, &mut counter)?;
     let damage = survey.damage.first().map(|damage| (damage.clone(), offset_before(segments, damage)));
     let after = after(&survey, &cleaned);
-    Ok(Stats { counted: counter.finish(), after: Some(after), open: survey.open, damage, bytes: bytes(segments) })
+    let open = std::mem::take(&mut survey.open);
+    // Rows take its room.
+    drop(survey);
+    Ok(Stats { counted: counter.finish(), after: Some(after), open, damage, bytes: bytes(segments) })
 }
 
 fn after(survey: &Survey, cleaned: &Cleaned) -> After {

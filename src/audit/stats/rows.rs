@@ -4,7 +4,7 @@
 
 use super::slot::KeySum;
 use crate::model::stats::{Counted, KeyRow, Live, NamedSum, Sum, TYPES};
-use crate::rewrite::compact::keys::{Keys, NONE, Slot, Winner};
+use crate::rewrite::compact::keys::{KeyPlace, Keys, NONE, Slot, Winner};
 use crate::schema::Key;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -36,7 +36,7 @@ pub(super) struct Rows {
     live_of_rows: Vec<Live>,
     live_of_groups: Vec<Live>,
     /// Whose the last records of keys are, by offset: as far as that can be told by keys as they stand.
-    owners: Vec<(i64, Option<Owner>)>,
+    owners: Vec<Option<Owner>>,
 }
 
 impl Rows {
@@ -71,7 +71,7 @@ impl Rows {
             }
         }
         owners.sort_unstable_by_key(|(last, _)| last.offset);
-        self.owners = owners.iter().map(|(last, owner)| (last.offset, *owner)).collect();
+        self.owners = owners.iter().map(|(_, owner)| *owner).collect();
         owners.into_iter().map(|(last, _)| last).collect()
     }
 
@@ -102,19 +102,17 @@ impl Rows {
         self.owners = Vec::new();
     }
 
-    /// Whose the record at an offset is, if it is the last of its key. `passed` is how many last records lie before it, and
-    /// those before an earlier one when this is called.
+    /// Whose the record is that is the last of its key, of so many before it.
     #[inline]
-    pub(super) fn owner_of_last(&self, offset: i64, passed: &mut usize) -> Option<Owner> {
-        let ahead = self.owners.get(*passed..)?;
-        *passed += ahead.iter().take_while(|(its, _)| *its < offset).count();
-        self.owners.get(*passed).filter(|(its, _)| *its == offset)?.1
+    pub(super) fn owner_of_last(&self, number: usize) -> Option<Owner> {
+        *self.owners.get(number)?
     }
 
     /// The groups and the rows, and all commits by type, as if all were of type 1: when all is counted.
     pub(super) fn finish(mut self, keys: &Keys<KeySum>, counted: &mut Counted) -> Sum {
         let mut commits = Sum::default();
         let mut rows: Vec<KeyRow> = Vec::with_capacity(self.partitions.len());
+        self.forget_owners();
         let mut lives = std::mem::take(&mut self.live_of_rows).into_iter();
         let mut at: (u32, u32, Arc<[u8]>) = (u32::MAX, 0, Arc::default());
         for (number, bytes, partition, slot) in keys.commits().filter(|(.., slot)| slot.records() > 0) {
@@ -140,7 +138,7 @@ impl Rows {
     }
 
     /// Whose a committed offset is, by the number of its group and topic.
-    pub(super) fn owner_of_commit(&self, (number, partition): (u32, i32)) -> Option<Owner> {
+    pub(super) fn owner_of_commit(&self, (number, partition): KeyPlace) -> Option<Owner> {
         let from = *self.starts.get(number as usize)? as usize;
         let to = self.starts.get(number as usize + 1).map_or(self.partitions.len(), |next| *next as usize);
         let at = self.partitions.get(from..to)?.binary_search(&partition).ok()?;
@@ -149,7 +147,8 @@ impl Rows {
 
     /// Whose a record of any other key is: every key that can be read begins with its group, behind the type.
     pub(super) fn owner_of_other(&mut self, key: &[u8]) -> Owner {
-        match Key::decode(key).ok().and_then(|_| counted_text(key.get(2..)?)) {
+        let can_be_read = Key::type_of_whole(key).is_some() || Key::decode(key).is_ok();
+        match key.get(2..).filter(|_| can_be_read).and_then(counted_text) {
             Some((group, _)) => Owner::Group(self.group(group)),
             None => Owner::Nobody,
         }

@@ -101,6 +101,9 @@ impl Room {
     }
 }
 
+/// Where a commit's key is kept: the number of its type, group and topic, and the partition.
+pub type KeyPlace = (u32, i32);
+
 /// Type, group and topic of commits. On one line of the processor's cache.
 #[derive(Debug)]
 #[repr(align(64))]
@@ -377,20 +380,20 @@ impl<S: Slot> Keys<S> {
 
     /// The number of a commit's group and topic, which is made if it is not there, and the partition; None for any other
     /// key. What waits stays in order.
-    pub fn place(&mut self, key: &[u8]) -> Option<(u32, i32)> {
+    pub fn place(&mut self, key: &[u8]) -> Option<KeyPlace> {
         let (prefix, partition) = split(key)?;
         let hash = self.hash(prefix);
         Some((self.find(prefix, hash).unwrap_or_else(|| self.add(prefix, hash)), partition))
     }
 
     /// As [`place`](Keys::place), of a key that was put.
-    pub fn find_place(&self, key: &[u8]) -> Option<(u32, i32)> {
+    pub fn find_place(&self, key: &[u8]) -> Option<KeyPlace> {
         let (prefix, partition) = split(key)?;
         Some((self.find(prefix, self.hash(prefix))?, partition))
     }
 
     /// What is kept of a commit's key.
-    pub fn slot(&self, (number, partition): (u32, i32)) -> Option<&S> {
+    pub fn slot(&self, (number, partition): KeyPlace) -> Option<&S> {
         let prefix = self.prefixes.get(number as usize)?;
         match usize::try_from(partition).ok().and_then(|i| prefix.run.get(i)) {
             Some(slot) => Some(slot),
@@ -400,7 +403,7 @@ impl<S: Slot> Keys<S> {
 
     /// Notes something of a commit's key, without a record.
     #[inline]
-    pub fn note(&mut self, (number, partition): (u32, i32), note: S::Note) {
+    pub fn note(&mut self, (number, partition): KeyPlace, note: S::Note) {
         self.put_in(number, partition, &[], NONE, note);
     }
 
@@ -429,7 +432,11 @@ impl<S: Slot> Keys<S> {
     pub fn get(&self, key: &[u8]) -> Option<i64> {
         let Some((bytes, partition)) = split(key) else {
             let number = self.find_other(key, self.hash(key))?;
-            return self.others.get(number as usize).map(|other| other.slot.last().offset).filter(|it| *it != NONE.offset);
+            return self
+                .others
+                .get(number as usize)
+                .map(|other| other.slot.last().offset)
+                .filter(|it| *it != NONE.offset);
         };
         let found = self.slot((self.find(bytes, self.hash(bytes))?, partition)).map(Slot::last);
         found.filter(|record| *record != NONE).map(|record| record.offset)
@@ -498,6 +505,12 @@ impl<S: Slot> Keys<S> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.live == 0
+    }
+
+    /// The last records that [`take_records`](Keys::take_records) was given; None where they are yet to be found, as when
+    /// an open transaction had the log learned anew.
+    pub fn counted_winners(&self) -> Option<&[Winner]> {
+        self.winners.as_deref()
     }
 
     /// The last record of every key, by offset.

@@ -396,15 +396,7 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
 
     /// Takes up the keys of a batch whose offsets lie above `from`.
     #[inline(always)]
-    fn collect(
-        &mut self,
-        batch: &Batch<'s>,
-        header: &Header,
-        place: Place,
-        from: i64,
-        ended: Waiting,
-        shown: Shown,
-    ) {
+    fn collect(&mut self, batch: &Batch<'s>, header: &Header, place: Place, from: i64, ended: Waiting, shown: Shown) {
         let at = self.through(place);
         let Learner { survey, keys, inflater, window, onlooker, .. } = self;
         let Survey { before, aborted, before_start, .. } = survey;

@@ -1,8 +1,8 @@
 //! Who fills a log: every byte of it by type, group, topic partition, hour, producer and segment.
 //!
 //! The bytes of a compressed batch are shared out over its records by their size; heads, holes and what is damaged have
-//! sums of their own, so that all sums together are the files' bytes. Must not know: what compaction would take (it is told
-//! which offsets stay), what stands beside the log, and how anything is printed.
+//! sums of their own, so that all sums together are the files' bytes. Must not know: how that is counted, what stands beside
+//! the log, and how anything is printed.
 
 pub mod share;
 

@@ -221,6 +221,12 @@ pub fn put_varlong(out: &mut Vec<u8>, n: i64) {
     out.push(bits as u8);
 }
 
+/// How many bytes [`put_varlong`] appends: 1 to 10.
+pub fn varlong_length(n: i64) -> usize {
+    let bits = ((n << 1) ^ (n >> 63)) as u64;
+    (64 - bits.leading_zeros() as usize).div_ceil(7).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +236,7 @@ mod tests {
         for n in [0, -1, 1, 63, 64, -64, -65, i64::from(i32::MAX), i64::MIN, i64::MAX] {
             let mut out = Vec::new();
             put_varlong(&mut out, n);
+            assert_eq!(varlong_length(n), out.len(), "{n}");
             let mut cursor = Cursor::new(&out);
             assert_eq!(cursor.varlong(), Ok(n));
             assert_eq!(cursor.remaining(), 0);

@@ -5,6 +5,8 @@
 //! follows it would be taken for one of these. An empty name, and one with blanks at its ends, stands in double quotes.
 //! Must not know: whose name it is, and where it is shown.
 
+use std::borrow::Cow;
+
 /// What a pattern gives a meaning; a backslash before one takes it as it is.
 const WILDCARDS: &[u8] = b"*?[]{}";
 
@@ -99,6 +101,21 @@ pub fn lossless(text: &[u8]) -> String {
     })
 }
 
+/// A line of talk, which a path or a name in it may have broken.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(disturbs) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
+        match c {
+            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
+            c if disturbs(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c => out.push(c),
+        }
+        out
+    }))
+}
+
 fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
@@ -154,6 +171,7 @@ mod tests {
         }
         assert_eq!(named(b"\\u{1F680}"), "🚀".as_bytes());
         assert_eq!(lossless(b"a\xffb"), "a\\xffb");
+        assert_eq!(one_line("new\nline \u{202e}\\"), "new\\x0aline \\u{202e}\\");
     }
 
     proptest! {

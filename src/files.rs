@@ -1,4 +1,4 @@
-//! Small files, read whole: checkpoints, indexes, snapshots.
+//! Small files, read whole: checkpoints, indexes, snapshots. And which file an error is of.
 //!
 //! Must not know: what they hold.
 
@@ -8,6 +8,12 @@ use std::path::Path;
 
 /// No such file is longer: a broker's index has 10 MiB, a snapshot of a million producers 44 MiB.
 const GREATEST: u64 = 256 << 20;
+
+/// An error with the name of its file; in which folder that lies is for others to say.
+pub fn named(path: &Path, error: &io::Error) -> io::Error {
+    let name = Path::new(path.file_name().unwrap_or(path.as_os_str()));
+    io::Error::new(error.kind(), format!("{}: {error}", name.display()))
+}
 
 /// Reads a regular file. Whatever else has its name (a pipe, a folder) is refused: opening it could wait for ever.
 ///

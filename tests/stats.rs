@@ -640,10 +640,79 @@ fn what_cannot_be_asked_for() {
         &["--headers-only", "--why-not-cleaned"],
         &["--time", "5..3"],
         &["--format", "csv", "--by", "group", "--by", "type"],
-        &["--min-cleanable-dirty-ratio", "2"],
+        &["--min-cleanable-dirty-ratio", "2", "--why-not-cleaned"],
+        // They would change nothing.
+        &["--min-cleanable-dirty-ratio", "0.2"],
+        &["--min-compaction-lag", "1h"],
+        &["--max-compaction-lag", "1h"],
+        &["--why-not-cleaned", "--format", "csv"],
+        &["--headers-only", "--closed-only"],
+        &["--headers-only", "--segment-bytes", "1M"],
+        &["--sample", "1%", "--delete-retention", "1h"],
+        &["--time", "..", "--closed-only"],
     ] {
         assert_eq!(run("stats", args, &folder).0, 2, "{args:?}");
     }
+    for args in [
+        &["--why-not-cleaned", "--min-cleanable-dirty-ratio", "0.2", "--min-compaction-lag", "1h"][..],
+        &["--segment-bytes", "1M", "--delete-retention", "1h"],
+    ] {
+        assert_eq!(run("stats", args, &folder).0, 0, "{args:?}");
+    }
+}
+
+/// What is said to be read is what was looked at: of heads no records, of a window no segment behind it.
+#[test]
+fn bytes_that_were_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = build::write_segments(dir.path(), 3, &[segment(0, 500, 1), segment(500, 500, 1)]);
+    let read = |args: &[&str]| {
+        let document = stats(&[&["--now", "0"], args].concat(), &folder);
+        assert_eq!(document["totals"]["bytesRead"], partitions(&document)[0]["bytesRead"]);
+        partitions(&document)[0]["bytesRead"].as_u64().unwrap()
+    };
+    let bytes = file_bytes(&folder);
+    assert_eq!(read(&[]), bytes);
+    assert_eq!(read(&["--headers-only"]), 1000 * 61);
+    assert_eq!(read(&["--time", ".."]), bytes);
+    // Of the second segment the end is looked at, to say where the log ends.
+    let last = std::fs::metadata(folder.join(build::segment_name(500))).unwrap().len();
+    assert_eq!(read(&["--time", &format!("..{}", T0 + 500)]), bytes - last + last.min(64 << 10));
+    // Of messages of the old magics the heads are shorter.
+    let old = |magic| Bat { magic, ..one(0, 1) };
+    for (magic, head) in [(0, 26), (1, 34)] {
+        let folder = build::write_log(&dir.path().join(magic.to_string()), 3, &[old(magic)]);
+        let document = stats(&["--now", "0", "--headers-only"], &folder);
+        assert_eq!(partitions(&document)[0]["bytesRead"], head);
+    }
+}
+
+/// By types, too, if it is asked for; and a table for programs has plain numbers.
+#[test]
+fn the_largest_rows_and_their_figures() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut batches = segment(0, 9, 3);
+    batches.push(Bat::of(vec![Rec {
+        key: Some(vec![0, 2, 0, 1, b'g']),
+        value: None,
+        ..build::commit(9, "g", "t", 0, 1)
+    }]));
+    let folder = build::write_log(dir.path(), 3, &batches);
+    let types = |args: &[&str]| {
+        let text = run("stats", &[&["--by", "type", "--format", "csv", "--now", "0"], args].concat(), &folder).1;
+        text.lines().filter(|line| !line.starts_with('(') && !line.starts_with("type,")).count()
+    };
+    assert_eq!((types(&[]), types(&["--top", "1"]), types(&["--top", "2"])), (2, 1, 2));
+    let (_, csv, _) = run("stats", &["--by", "group", "--format", "csv", "--now", "0"], &folder);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|it| *it == name).unwrap();
+    let shares: f64 = rows[1..].iter().map(|row| row[column("share")].parse::<f64>().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{csv}");
+    assert!(rows[1][column("commits/s")].parse::<f64>().unwrap() > 0.0, "{csv}");
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
+    // Asked for twice, told once.
+    let (_, text, _) = run("stats", &["--by", "group", "--by", "type", "--by", "group"], &folder);
+    assert_eq!(text.matches("by group:").count(), 1, "{text}");
 }
 
 /// However little is asked for, a batch is read, and what is counted of it stands for all alike.

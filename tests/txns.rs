@@ -627,3 +627,61 @@ fn totals_and_status_are_of_what_is_asked_for() {
         assert_eq!((found, sums), (status, totals), "{args:?}");
     }
 }
+
+/// A clock that is behind the log's: no age is negative, and whoever reads it is told.
+#[test]
+fn what_begins_ahead_of_now_has_no_age() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = build::write_log(dir.path(), 3, &[commit(0, 7, 0)]);
+    for (now, age, ahead, note) in
+        [(T0 - 3_600_000, 0, Some(3_600_000), true), (T0 - 60_000, 0, Some(60_000), false), (T0 + 5, 5, None, false)]
+    {
+        let now = now.to_string();
+        let (code, all) = lines(&["--now", &now], &folder);
+        assert_eq!((code, &all[0]["ageMs"], all[0]["aheadMs"].as_i64()), (0, &json!(age), ahead));
+        let (_, text, said) = txns(&["--now", &now], &folder);
+        assert_eq!(said.contains("1 open transaction from ahead of now"), note, "{said}");
+        assert_eq!(text.contains("ahead of now"), ahead.is_some(), "{text}");
+        let (_, csv, _) = txns(&["--now", &now, "--format", "csv"], &folder);
+        assert!(!csv.contains(",-3") && !csv.contains(",-6"), "{csv}");
+    }
+}
+
+#[test]
+fn every_option_has_an_effect_or_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut batches = Vec::new();
+    for i in 0..30 {
+        batches.extend([commit(2 * i, i % 3, 0), marker(Ending::Commit, 2 * i + 1, i % 3, 0)]);
+    }
+    batches.push(commit(60, 9, 0));
+    let folder = build::write_log(dir.path(), 3, &batches);
+    let committed = |args: &[&str]| {
+        let text = txns(&[&["--now", &T0.to_string()], args].concat(), &folder).1;
+        text.lines().filter(|line| line.contains("committed ") || line.contains(",committed,")).count()
+    };
+    assert_eq!(committed(&[]), 20);
+    assert_eq!(committed(&["--format", "csv"]), 30);
+    for format in ["table", "csv"] {
+        assert_eq!(committed(&["--last", "2", "--format", format]), 2, "{format}");
+        assert_eq!(committed(&["--last", "2", "--group", "g", "--format", format]), 2, "{format}");
+        assert_eq!(committed(&["--last", "2", "--producer-id", "1", "--format", format]), 2, "{format}");
+        assert_eq!(committed(&["--last", "0", "--format", format]), 0, "{format}");
+    }
+    let now = T0.to_string();
+    // What is open is always there; what is counted is all of it.
+    let (_, text, _) = txns(&["--now", &now, "--group", "g", "--last", "2"], &folder);
+    assert!(text.starts_with("1 partition: 1 open (0 hanging), 30 committed"), "{text}");
+    let producers = |args: &[&str]| lines(&[&["--producers", "--now", &now], args].concat(), &folder).1.len();
+    assert_eq!((producers(&[]), producers(&["--producer-id", "9"]), producers(&["--producer-id", "77"])), (4, 1, 0));
+    for args in [
+        &["--last", "3", "--open"][..],
+        &["--last", "3", "--hanging"],
+        &["--last", "3", "--producers"],
+        &["--producers", "--group", "g"],
+        &["--producers", "--group-regex", "g"],
+        &["--producers", "--bootstrap-server", "kafka-1:9092"],
+    ] {
+        assert_eq!(txns(args, &folder).0, 2, "{args:?}");
+    }
+}

@@ -166,6 +166,16 @@ impl Finding {
         Finding { group: Some(group.to_vec()), ..self }
     }
 
+    /// With an age in ms, None if it is not known. It is never below 0: `aheadMs` then says by how much what it is the age of
+    /// lies ahead of now.
+    pub fn age(self, age: Option<i64>) -> Self {
+        let finding = self.fact("ageMs", age.map(|age| age.max(0)));
+        match age {
+            Some(ahead @ ..0) => finding.fact("aheadMs", ahead.saturating_neg()),
+            _ => finding,
+        }
+    }
+
     /// With a fact.
     pub fn fact(mut self, name: &'static str, fact: impl Into<Fact>) -> Self {
         self.facts.push((name, fact.into()));

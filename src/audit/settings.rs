@@ -35,7 +35,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How long ago a moment is, in ms; none if the moment is not known.
+    /// How long ago a moment is, in ms, below 0 if it lies ahead of now; none if the moment is not known.
     pub fn age(&self, at: i64) -> Option<i64> {
         (at >= 0).then(|| self.now.saturating_sub(at))
     }

@@ -32,6 +32,17 @@ pub struct Looking<'d> {
     pub now: i64,
 }
 
+/// How long a transaction has been open, in ms; below 0 if it begins ahead of now. None if it ended, or nothing tells when it
+/// began.
+pub fn age(it: &Transaction, now: i64) -> Option<i64> {
+    (it.pins && it.first_timestamp >= 0).then(|| now.saturating_sub(it.first_timestamp))
+}
+
+/// Whether a transaction is open for longer than any producer may ask for (`transaction.max.timeout.ms`).
+pub fn hangs(it: &Transaction, now: i64, max_timeout_ms: i64) -> bool {
+    age(it, now).is_some_and(|age| age > max_timeout_ms)
+}
+
 /// What the files beside the log say of one transaction. None: there is no file that would have to know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Agreement {
@@ -91,8 +102,7 @@ pub fn audit(segments: &[PathBuf], how: &Looking<'_>, progress: &mut dyn FnMut(u
         if let (Some(side), Some(file)) = (&mut watched.side, how.dir.and_then(|dir| dir.segments.get(number))) {
             side.segment(file);
         }
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let segment = Segment::open(path).map_err(named)?;
+        let segment = Segment::open(path).map_err(|error| crate::files::named(path, &error))?;
         watched.segment(&segment)?;
         walk_segment(&segment, segment.spans(), &mut inflater, &mut CheckNow, &mut watched)?;
         watched.before += segment.len();

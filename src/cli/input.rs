@@ -5,7 +5,7 @@
 use super::args::{Input, Reading};
 use super::cmd::Outcome;
 use super::talk::{Context, EmptyFolders};
-use crate::log::dir::{LeftOut, OtherFile, PartitionDir, Reason, SegmentFile, Variant};
+use crate::log::dir::{LeftOut, OFFSETS_TOPIC, OtherFile, PartitionDir, PartitionName, Reason, SegmentFile, Variant};
 use crate::log::index;
 use crate::log::log_dir::{Lock, LogDirFiles};
 use crate::log::place::{LogDir, Other, Place, SegmentPlace, classify};
@@ -37,9 +37,31 @@ pub struct Partition {
     pub dir: Option<PartitionDir>,
     /// The segments to read, in order.
     pub segments: Vec<SegmentInput>,
+    /// Why its folder could not be listed, if so: then it is empty here, and only here.
+    pub unlisted: Option<String>,
 }
 
 impl Partition {
+    /// Of a folder.
+    fn of(number: Option<i32>, dir: PartitionDir) -> Self {
+        let segments = dir.segments.iter().map(segment_input).collect();
+        Partition { number, dir: Some(dir), segments, unlisted: None }
+    }
+
+    /// Of a folder that cannot be listed.
+    fn unlisted(number: Option<i32>, path: &Path, error: &std::io::Error) -> Self {
+        let why = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => {
+                "no permission to read it; run as the broker's user, or pass a copy".to_owned()
+            }
+            std::io::ErrorKind::NotFound => {
+                "no folder is there: a link that leads nowhere, or removed meanwhile".to_owned()
+            }
+            _ => error.to_string(),
+        };
+        Partition { unlisted: Some(why), ..Partition::of(number, PartitionDir::empty(path)) }
+    }
+
     /// Bytes of the segments.
     pub fn bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.len).sum()
@@ -55,6 +77,22 @@ impl Partition {
     pub fn unreadable_names(&self) -> impl Iterator<Item = &str> {
         let others = self.dir.iter().flat_map(|dir| &dir.others);
         others.filter(|other| other.is_named_segment()).map(|other| other.name.as_str())
+    }
+
+    /// A line for each of these.
+    fn missing_names(&self) -> impl Iterator<Item = String> {
+        let path = self.path().display();
+        self.unreadable_names().map(move |name| {
+            format!("{path}: {name} is no file that can be read, and is missing here (segment-unreadable)")
+        })
+    }
+
+    /// An error if its folder could not be listed.
+    pub fn check_listed(&self) -> Result<()> {
+        match &self.unlisted {
+            Some(why) => Err(anyhow!("{why}").context(self.path().display().to_string())),
+            None => Ok(()),
+        }
     }
 
     /// The folder it lies in, also of a single segment.
@@ -112,6 +150,8 @@ pub fn readable<T>(
     read: Vec<Result<T>>,
     context: &Context,
 ) -> Result<(Vec<Partition>, Vec<T>, Outcome)> {
+    let listed = partitions.iter().map(Partition::check_listed);
+    let read: Vec<_> = listed.zip(read).map(|(listed, read)| listed.and(read)).collect();
     if !read.is_empty() && read.iter().all(Result::is_err) {
         read.into_iter().collect::<Result<Vec<_>>>()?;
         return Ok((Vec::new(), Vec::new(), Outcome::Findings));
@@ -119,10 +159,9 @@ pub fn readable<T>(
     let mut outcome = Outcome::Clean;
     let mut both = (Vec::new(), Vec::new());
     for (partition, read) in partitions.into_iter().zip(read) {
-        let path = partition.path().display();
-        for name in partition.unreadable_names() {
+        for line in partition.missing_names() {
             outcome = Outcome::Findings;
-            context.note(&missing_words(&partition, name));
+            context.note(&line);
         }
         match read {
             Ok(read) => {
@@ -131,41 +170,66 @@ pub fn readable<T>(
             }
             Err(error) => {
                 outcome = Outcome::Findings;
-                context.note(&format!("{path}: not read: {} (segment-unreadable)", error.root_cause()));
+                context.note(&not_read(partition.path(), error.root_cause()));
             }
         }
     }
     Ok((both.0, both.1, outcome))
 }
 
+fn not_read(path: &Path, why: impl std::fmt::Display) -> String {
+    format!("{}: not read: {why} (segment-unreadable)", path.display())
+}
+
 /// As [`open`].
 pub fn open_paths(paths: &[PathBuf], reading: &Reading, context: &Context) -> Result<Vec<Partition>> {
-    let partitions = named(paths, reading, context)?;
+    let mut partitions = named(paths, reading, context)?;
     note_twice(&partitions, context);
     note_live(&partitions, context);
-    note_unreadable(&partitions, context);
+    if !context.keeps_unreadable_folders() {
+        listed(&mut partitions, context)?;
+    }
+    note_missing(&partitions, context);
     Ok(partitions)
 }
 
-/// Says which segments are missing because they are no files that can be read, unless the verb tells of them itself.
-fn note_unreadable(partitions: &[Partition], context: &Context) {
-    let all = partitions.iter().flat_map(|it| it.unreadable_names().map(move |name| (it, name)));
-    for (partition, name) in all.filter(|_| !context.tells_of_files()) {
-        context.note(&missing_words(partition, name));
-        context.miss();
+/// Leaves those whose folders could be listed, and tells of the others. Fails if none is left.
+pub fn listed(partitions: &mut Vec<Partition>, context: &Context) -> Result<()> {
+    if partitions.iter().all(|partition| partition.unlisted.is_some()) {
+        partitions.iter().try_for_each(Partition::check_listed)?;
     }
+    partitions.retain(|partition| {
+        if let Some(why) = &partition.unlisted {
+            context.note(&not_read(partition.path(), why));
+            context.miss();
+        }
+        partition.unlisted.is_none()
+    });
+    Ok(())
 }
 
-fn missing_words(partition: &Partition, name: &str) -> String {
-    let path = partition.path().display();
-    format!("{path}: {name} is no file that can be read, and is missing here (segment-unreadable)")
+/// Says which segments are missing because they are no files that can be read, unless the verb tells of them itself.
+fn note_missing(partitions: &[Partition], context: &Context) {
+    for line in partitions.iter().flat_map(Partition::missing_names).filter(|_| !context.tells_of_files()) {
+        context.note(&line);
+        context.miss();
+    }
 }
 
 fn named(paths: &[PathBuf], reading: &Reading, context: &Context) -> Result<Vec<Partition>> {
     let mut partitions = Vec::new();
     for path in paths {
         let named = || path.display().to_string();
-        match classify(path).map_err(|error| not_there(error, path))? {
+        let place = match classify(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                let number = PartitionName::of(path).filter(|name| name.topic == OFFSETS_TOPIC);
+                let number = reading.partition.or(number.map(|name| name.partition));
+                partitions.push(Partition::unlisted(number, path, &error));
+                continue;
+            }
+            place => place.map_err(|error| not_there(error, path))?,
+        };
+        match place {
             Place::Segment(place) => partitions.push(segment(path, &place, reading)?),
             Place::Partition { partition, variant } => {
                 if let Some(wanted) = reading.partition.filter(|wanted| *wanted != partition) {
@@ -232,11 +296,15 @@ pub fn not_there(error: std::io::Error, path: &Path) -> anyhow::Error {
 fn segment(path: &Path, place: &SegmentPlace, reading: &Reading) -> Result<Partition> {
     let len = std::fs::metadata(path).with_context(|| path.display().to_string())?.len();
     let one = SegmentInput { path: path.to_owned(), base_offset: place.base_offset, len };
-    Ok(Partition { number: reading.partition.or(place.partition), dir: None, segments: vec![one] })
+    let number = reading.partition.or(place.partition);
+    Ok(Partition { number, dir: None, segments: vec![one], unlisted: None })
 }
 
 fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partition> {
-    let dir = PartitionDir::open(path).with_context(|| path.display().to_string())?;
+    let dir = match PartitionDir::open(path) {
+        Ok(dir) => dir,
+        Err(error) => return Ok(Partition::unlisted(number, path, &error)),
+    };
     let has_leftovers = !dir.left_out.is_empty();
     let keeps_unreadable = context.keeps_unreadable_folders() && has_unreadable(&dir);
     if dir.segments.is_empty()
@@ -251,9 +319,8 @@ fn folder(path: &Path, number: Option<i32>, context: &Context) -> Result<Partiti
         };
         bail!("{}: {what}; pass a folder with .log files in it, or a .log file", path.display());
     }
-    dir.left_out.iter().for_each(|left_out| context.left_out(&left_out_line(left_out)));
-    let segments = dir.segments.iter().map(segment_input).collect();
-    Ok(Partition { number, dir: Some(dir), segments })
+    note_left_out(&dir, context);
+    Ok(Partition::of(number, dir))
 }
 
 fn has_unreadable(dir: &PartitionDir) -> bool {
@@ -281,34 +348,31 @@ fn of_log_dir(
             continue;
         }
         found += 1;
+        let number = Some(place.partition);
         match PartitionDir::open(&place.path) {
-            Ok(dir) if dir.segments.is_empty() && context.keeps_unreadable_folders() && has_unreadable(&dir) => {
-                partitions.push(Partition { number: Some(place.partition), dir: Some(dir), segments: Vec::new() });
-                continue;
+            Err(error) => partitions.push(Partition::unlisted(number, &place.path, &error)),
+            Ok(dir) if dir.segments.is_empty() && !counts_without_segments(&dir, context) => {}
+            Ok(dir) => {
+                note_left_out(&dir, context);
+                partitions.push(Partition::of(number, dir));
             }
-            Ok(dir) if dir.segments.is_empty() && context.tells_of_files() => {
-                partitions.push(Partition { number: Some(place.partition), dir: Some(dir), segments: Vec::new() });
-                continue;
-            }
-            Ok(dir) if dir.segments.is_empty() && context.empty_folders() != EmptyFolders::LeftOut => {
-                dir.left_out.iter().for_each(|left_out| context.left_out(&left_out_line(left_out)));
-                context.note(&format!("{}: no segments that count", place.path.display()));
-                partitions.push(Partition { number: Some(place.partition), dir: Some(dir), segments: Vec::new() });
-                continue;
-            }
-            Ok(dir) if dir.segments.is_empty() => {
-                context.note(&format!("{}: no segments", place.path.display()));
-                continue;
-            }
-            _ => {}
         }
-        partitions.push(folder(&place.path, Some(place.partition), context)?);
     }
     match (found, reading.partition) {
         (0, Some(wanted)) => bail!("{}: no partition {wanted} of __consumer_offsets", path.display()),
         (0, None) => bail!("{}: no partition of __consumer_offsets that counts", path.display()),
         _ => Ok(()),
     }
+}
+
+/// Whether a folder of a log dir counts in which no segment does. Says that there is none, unless the verb tells of it.
+fn counts_without_segments(dir: &PartitionDir, context: &Context) -> bool {
+    if context.tells_of_files() || context.keeps_unreadable_folders() && has_unreadable(dir) {
+        return true;
+    }
+    let counts = context.empty_folders() != EmptyFolders::LeftOut;
+    context.note(&format!("{}: no segments{}", dir.path.display(), if counts { " that count" } else { "" }));
+    counts
 }
 
 fn variant_words(variant: Variant) -> &'static str {
@@ -328,6 +392,10 @@ fn note_variant(path: &Path, variant: Variant, context: &Context) {
         Variant::Stray => "a folder that its broker set aside as not its own",
     };
     context.note(&format!("{}: {what}", path.display()));
+}
+
+fn note_left_out(dir: &PartitionDir, context: &Context) {
+    dir.left_out.iter().for_each(|left_out| context.left_out(&left_out_line(left_out)));
 }
 
 fn left_out_line(left_out: &LeftOut) -> String {

@@ -12,6 +12,7 @@ pub mod state;
 pub mod talk;
 pub mod time;
 
+use crate::escape::one_line;
 use args::{Cli, Command};
 use clap::Parser;
 use cmd::Outcome;
@@ -60,7 +61,7 @@ pub fn main() -> ExitCode {
         Ok(Outcome::Clean | Outcome::Findings) => ExitCode::from(3),
         Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("grouplog: {error:#}");
+            eprintln!("grouplog: {}", one_line(&format!("{error:#}")));
             ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Must not know: how groups are printed.
 
-use super::args::{Input, Moments, Reading};
+use super::args::{Input, Moments, Reading, WholeLog};
 use super::input::{self, Partition};
 use super::render::name::visible;
 use super::talk::Context;
@@ -121,9 +121,10 @@ pub fn topics_of_file(moments: &Moments) -> Result<Topics> {
 
 /// Where the log of a partition begins, as its log dir says, if that is not at 0.
 pub fn start_of(partition: &Partition, moments: &Moments) -> Option<i64> {
-    if moments.ignore_log_start {
-        return None;
-    }
+    if moments.ignore_log_start { None } else { start_by_log_dir(partition) }
+}
+
+fn start_by_log_dir(partition: &Partition) -> Option<i64> {
     // Also for a partition folder given by itself inside its log dir, but not for a single segment.
     log_start(&partition.dir.as_ref()?.path, partition.number?).filter(|start| *start > 0)
 }
@@ -273,6 +274,24 @@ impl Moments {
             (None, Some(at)) => Until::Time(at.millis(now)),
             (None, None) => Until::End,
         }
+    }
+
+    /// How many threads to use.
+    pub fn threads(&self) -> usize {
+        threads(self.threads)
+    }
+}
+
+impl WholeLog {
+    /// What now is, in milliseconds since 1970.
+    pub fn now(&self) -> i64 {
+        let clock = time::now();
+        self.clock.now.map_or(clock, |now| now.millis(clock))
+    }
+
+    /// Where the log of a partition begins, as its log dir says, if that is not at 0.
+    pub fn start_of(&self, partition: &Partition) -> Option<i64> {
+        if self.ignore_log_start { None } else { start_by_log_dir(partition) }
     }
 
     /// How many threads to use.

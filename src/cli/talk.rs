@@ -5,6 +5,7 @@
 use super::args::{Talk, When};
 use super::out::Out;
 use super::render::table::{Looking, Looks};
+use crate::escape::one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -150,7 +151,7 @@ impl Context {
     }
 
     fn say(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| eprintln!("{}", one_line(text)));
     }
 
     /// Begins long work of so many bytes. The bar shows only on a terminal, and only once the work has taken a while;

@@ -56,6 +56,14 @@ pub fn millis_of_span(text: &str) -> Result<i64, String> {
     Ok(sign * millis as i64)
 }
 
+/// As [`millis_of_span`], of how long something lasts: nothing lasts for less than no time.
+pub fn millis_lasting(text: &str) -> Result<i64, String> {
+    match millis_of_span(text) {
+        Ok(millis) if millis < 0 => Err(format!("'{text}' lies in the past")),
+        read => read,
+    }
+}
+
 /// What the machine's clock says, in milliseconds since 1970.
 pub fn now() -> i64 {
     Timestamp::now().as_millisecond()

@@ -17,6 +17,15 @@ const SMALLEST_MESSAGE_0: usize = 26;
 const SMALLEST_MESSAGE_1: usize = 34;
 /// Bytes of the base offset and the length field, which the length does not count.
 pub const PREFIX_LENGTH: usize = 12;
+
+/// Bytes of the head of a batch, by its magic: what stands before the records, or before the key of a message.
+pub fn head_length(magic: u8) -> usize {
+    match magic {
+        0 => SMALLEST_MESSAGE_0,
+        1 => SMALLEST_MESSAGE_1,
+        _ => HEADER_LENGTH,
+    }
+}
 /// Where the magic byte stands, in all magics.
 pub const MAGIC_AT: usize = 16;
 /// The first byte that the CRC of magic 2 covers: what stands before (base offset, length, leader epoch, magic) can

@@ -9,7 +9,7 @@ use super::codec::{Codec, Inflater};
 use super::headers::Headers;
 use super::record::{Record, sequence};
 use super::squeeze::squeeze;
-use crate::bytes::put_varlong;
+use crate::bytes::{put_varlong, varlong_length};
 use std::io;
 use std::ops::RangeInclusive;
 
@@ -196,20 +196,30 @@ fn greatest_time(head: &Header, entries: &[Entry<'_>]) -> i64 {
 fn put_record(head: &Header, entry: &Entry<'_>, body: &mut Vec<u8>) -> io::Result<()> {
     let delta = entry.offset.wrapping_sub(head.base_offset);
     i32::try_from(delta).map_err(too_long)?;
-    let mut fields = vec![0];
-    put_varlong(&mut fields, entry.timestamp.wrapping_sub(head.base_timestamp));
-    put_varlong(&mut fields, delta);
+    let time = entry.timestamp.wrapping_sub(head.base_timestamp);
+    let of_header = |(key, value): (&[u8], Option<&[u8]>)| nullable_length(Some(key)) + nullable_length(value);
+    let headers = varlong_length(entry.headers.len() as i64) + entry.headers.iter().map(of_header).sum::<usize>();
+    let fields = nullable_length(entry.key) + nullable_length(entry.value) + headers;
+    let length = 1 + varlong_length(time) + varlong_length(delta) + fields;
+    put_varlong(body, i64::from(i32::try_from(length).map_err(too_long)?));
+    // No attribute of a record is defined.
+    body.push(0);
+    put_varlong(body, time);
+    put_varlong(body, delta);
     for field in [entry.key, entry.value] {
-        put_nullable(&mut fields, field);
+        put_nullable(body, field);
     }
-    put_varlong(&mut fields, entry.headers.len() as i64);
+    put_varlong(body, entry.headers.len() as i64);
     for (key, value) in entry.headers.iter() {
-        put_nullable(&mut fields, Some(key));
-        put_nullable(&mut fields, value);
+        put_nullable(body, Some(key));
+        put_nullable(body, value);
     }
-    put_varlong(body, i64::from(i32::try_from(fields.len()).map_err(too_long)?));
-    body.extend_from_slice(&fields);
     Ok(())
+}
+
+fn nullable_length(bytes: Option<&[u8]>) -> usize {
+    let bytes = bytes.map_or((-1, 0), |bytes| (bytes.len() as i64, bytes.len()));
+    varlong_length(bytes.0) + bytes.1
 }
 
 fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {

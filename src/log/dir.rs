@@ -149,10 +149,7 @@ impl PartitionDir {
     /// # Errors
     /// If it cannot be listed, or a `.swap` file in it cannot be mapped.
     pub fn open(path: &Path) -> io::Result<PartitionDir> {
-        let (partition, variant) = match PartitionName::of(path) {
-            Some(name) if name.topic == OFFSETS_TOPIC => (Some(name.partition), name.variant),
-            _ => (None, Variant::Normal),
-        };
+        let empty = PartitionDir::empty(path);
         let mut files = Vec::new();
         let mut others = Vec::new();
         for entry in std::fs::read_dir(path)? {
@@ -176,7 +173,17 @@ impl PartitionDir {
         files.sort_by_key(|file| (file.base_offset, file.kind));
         others.sort_by(|a, b| a.name.cmp(&b.name));
         let (segments, left_out) = sort_out(files)?;
-        Ok(PartitionDir { path: path.to_owned(), partition, variant, segments, left_out, others })
+        Ok(PartitionDir { segments, left_out, others, ..empty })
+    }
+
+    /// A folder of which nothing but its name is known.
+    pub fn empty(path: &Path) -> PartitionDir {
+        let (partition, variant) = match PartitionName::of(path) {
+            Some(name) if name.topic == OFFSETS_TOPIC => (Some(name.partition), name.variant),
+            _ => (None, Variant::Normal),
+        };
+        let path = path.to_owned();
+        PartitionDir { path, partition, variant, segments: Vec::new(), left_out: Vec::new(), others: Vec::new() }
     }
 
     /// Bytes of the segments that count.

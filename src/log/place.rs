@@ -245,6 +245,8 @@ struct Entry {
     path: PathBuf,
     name: String,
     is_dir: bool,
+    /// Whether it is a link that leads nowhere, or nobody may ask what it is.
+    is_lost: bool,
 }
 
 fn list(path: &Path) -> io::Result<Vec<Entry>> {
@@ -253,7 +255,9 @@ fn list(path: &Path) -> io::Result<Vec<Entry>> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // Links are followed: log dirs are often put together from them.
-        entries.push(Entry { is_dir: path.is_dir(), name, path });
+        let metadata = std::fs::metadata(&path);
+        let is_dir = metadata.as_ref().is_ok_and(std::fs::Metadata::is_dir);
+        entries.push(Entry { is_dir, is_lost: metadata.is_err(), name, path });
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
@@ -297,7 +301,8 @@ fn classify_folder(path: &Path) -> io::Result<Place> {
 fn log_dir(entries: &[Entry]) -> LogDir {
     let mut log_dir = LogDir::default();
     for entry in entries {
-        match PartitionName::parse(&entry.name).filter(|_| entry.is_dir) {
+        // What is lost has a name, and is missed.
+        match PartitionName::parse(&entry.name).filter(|_| entry.is_dir || entry.is_lost) {
             Some(PartitionName { topic, partition, variant }) if topic == OFFSETS_TOPIC => {
                 log_dir.partitions.push(PartitionPlace { path: entry.path.clone(), partition, variant });
             }

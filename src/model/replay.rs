@@ -490,13 +490,14 @@ impl<V: Visitor> Visitor for Watched<'_, '_, '_, V> {
         Ok(Step::On)
     }
 
-    fn bad_record(&mut self, _: &Segment, _: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
+    fn bad_record(&mut self, segment: &Segment, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
         let replay = &mut *self.replay;
         let at = record.offset.unwrap_or(replay.state.end_offset);
         match record.key.map(Key::decode) {
             Some(Ok(key)) => replay.state.doubts.lost(key.group(), at, "a record that does not parse"),
             _ => replay.state.doubts.hole(&record.fault.kind, at),
         }
+        self.beside.bad_record(segment, batch, record)?;
         Ok(Step::On)
     }
 

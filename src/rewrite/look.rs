@@ -6,6 +6,7 @@ use super::plan::Thin;
 use crate::fault::FaultKind;
 use crate::log::{Batch, Codec, Control, Header, Inflater, Record};
 use crate::schema::Key;
+use std::ops::ControlFlow;
 
 /// What is wrong with an lz4 frame that only magic 0 may have.
 pub(super) const LZ4_CHECKSUM: &str =
@@ -144,16 +145,18 @@ pub fn fault_of(batch: &Batch<'_>, inflater: &mut Inflater) -> Option<FaultKind>
     let header = batch.header();
     let mut previous = i64::MIN;
     let mut records = batch.records(inflater);
-    for item in records.by_ref() {
-        match item {
-            Ok(record) => match misfit(&header, previous, &record) {
-                None => previous = record.offset,
-                fault => return fault,
-            },
-            Err(bad) => return Some(bad.fault.kind.clone()),
-        }
-    }
-    records.fault().map(|fault| fault.kind.clone())
+    let found = records.each(
+        &mut previous,
+        |previous, record| match misfit(&header, *previous, record) {
+            None => {
+                *previous = record.offset;
+                ControlFlow::Continue(())
+            }
+            Some(fault) => ControlFlow::Break(fault),
+        },
+        |_, bad| ControlFlow::Break(bad.fault.kind.clone()),
+    );
+    found.break_value().or_else(|| records.fault().map(|fault| fault.kind.clone()))
 }
 
 /// Why a record cannot stand where it does, behind one of an offset in its batch.

@@ -3,6 +3,7 @@
 //!
 //! Must not know: where segments begin in the new log.
 
+use super::apply::MOST_OFFSETS;
 use super::order::incident_of;
 use super::plan::{Piece, SourceId, Sources, frames};
 use super::report::Outcome;
@@ -11,7 +12,8 @@ use crate::log::Inflater;
 use std::collections::BTreeMap;
 use std::io;
 
-/// The offsets that a segment can hold by its name and the next one's: from the first up to but not including the second.
+/// The offsets that a segment can hold by its name and the next one's, and by what indexes can say of it: from the first up
+/// to but not including the second.
 type Range = (i64, i64);
 
 /// Tells of each of a log's own segments that holds offsets that it cannot by its name.
@@ -22,7 +24,8 @@ pub(super) fn tell(log: &mut Log, sources: &mut Sources, ids: &[SourceId], max_i
     let bases: Vec<_> = ids.iter().filter_map(|id| Some((*id, sources.get(*id)?.base_offset?))).collect();
     let next =
         |base: i64| bases.iter().map(|(_, other)| *other).filter(|other| *other > base).min().unwrap_or(i64::MAX);
-    let mut ranges: BTreeMap<SourceId, Range> = bases.iter().map(|(id, base)| (*id, (*base, next(*base)))).collect();
+    let range = |base: i64| (base, next(base).min(base.saturating_add(MOST_OFFSETS + 1)));
+    let mut ranges: BTreeMap<SourceId, Range> = bases.iter().map(|(id, base)| (*id, range(*base))).collect();
     let mut inflater = Inflater::with_limit(max_inflated);
     for part in &log.parts {
         let piece = &part.piece;
@@ -31,12 +34,16 @@ pub(super) fn tell(log: &mut Log, sources: &mut Sources, ids: &[SourceId], max_i
             continue;
         }
         let outside = first_outside(piece, (from, to), sources, &mut inflater)?;
-        let mut incident = incident_of(&outside, "offset-range", Outcome::Renamed);
-        incident.message = if outside.first < from {
-            format!("offset {} lies below the segment's name", outside.first)
+        let (first, last) = (outside.first, outside.last);
+        let (outcome, message) = if first < from {
+            (Outcome::Renamed, format!("offset {first} lies below the segment's name"))
+        } else if last.saturating_sub(from) > MOST_OFFSETS {
+            (Outcome::Split, format!("offset {last} lies more than {MOST_OFFSETS} above the segment's name"))
         } else {
-            format!("offset {} is not below the next segment's name, {to}", outside.last)
+            (Outcome::Renamed, format!("offset {last} is not below the next segment's name, {to}"))
         };
+        let mut incident = incident_of(&outside, "offset-range", outcome);
+        incident.message = message;
         log.incidents.push(incident);
         // One batch of a segment tells.
         ranges.remove(&piece.source);

@@ -5,6 +5,7 @@
 //! goes on from where it went back: of equal contents the first is kept, else that of the higher leader epoch, else the
 //! later. Must not know: other copies.
 
+use super::apply::MOST_OFFSETS;
 use super::bounds::{bound, doubt_epochs};
 use super::interrupt::Interrupt;
 use super::look::look;
@@ -17,8 +18,6 @@ use crate::log::mend::Change;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 
-/// The most offsets a segment spans: relative ones have 31 bits.
-const MOST_OFFSETS: i64 = i32::MAX as i64;
 /// No log comes that far: ten million records a second are as many in 200 years.
 const UNBELIEVABLE: i64 = 1 << 56;
 const CODE: &str = "offset-order";

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// What stands behind the name of an unfinished folder, before the process id.
 const PARTIAL: &str = ".grouplog-partial-";
 /// Pieces of this many bytes go to a file.
-const ROOM: usize = 1 << 20;
+const ROOM: usize = 64 << 10;
 /// The option that names the folder.
 const OPTION: &str = "--out";
 /// Partitions that are written at the same time share as many.
@@ -35,6 +35,8 @@ impl OutDir {
     /// # Errors
     /// If something of that name exists, or the folder around it does not, or cannot be written to.
     pub fn create(path: &Path) -> io::Result<OutDir> {
+        // Of a name no `/.` is left behind, which a new folder cannot have.
+        let path: &Path = &path.components().collect::<PathBuf>();
         if path.symlink_metadata().is_ok() {
             return Err(exists(path, OPTION));
         }

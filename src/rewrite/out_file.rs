@@ -27,6 +27,7 @@ impl SingleFile {
     /// # Errors
     /// If something of that name exists, or the folder around it cannot be written to.
     pub fn create(path: &Path) -> io::Result<SingleFile> {
+        let path: &Path = &path.components().collect::<PathBuf>();
         if path.symlink_metadata().is_ok() {
             return Err(exists(path, OPTION));
         }

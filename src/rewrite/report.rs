@@ -55,7 +55,7 @@ impl Incident {
     /// How bad it is.
     pub fn gravity(&self) -> Gravity {
         match self.outcome {
-            Outcome::Normal => Gravity::Normal,
+            Outcome::Normal | Outcome::Split => Gravity::Normal,
             Outcome::Mended(_) if WARNINGS.contains(&self.code) => Gravity::Warning,
             _ => Gravity::Damage,
         }
@@ -110,6 +110,8 @@ pub enum Outcome {
     Unloadable,
     /// Taken over into a segment of the right name: its own segment's was wrong.
     Renamed,
+    /// Taken over into a new segment: its own spans more than a broker can index, which then splits it too.
+    Split,
 }
 
 impl Outcome {
@@ -128,6 +130,7 @@ impl Outcome {
             Outcome::Filled(_) => "filled",
             Outcome::Unloadable => "dropped-unloadable",
             Outcome::Renamed => "renamed",
+            Outcome::Split => "split",
         }
     }
 
@@ -142,7 +145,7 @@ impl Outcome {
 
     /// Whether it is worth more than a remark.
     pub fn is_damage(&self) -> bool {
-        *self != Outcome::Normal
+        !matches!(self, Outcome::Normal | Outcome::Split)
     }
 }
 

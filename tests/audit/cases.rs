@@ -349,9 +349,17 @@ fn transactions() -> Vec<Case> {
     let alone = || Setup::batches(vec![open()]);
     let segments = |before: Vec<Bat>, behind: Vec<Bat>| Setup::segments(&[before, behind]);
     let plain_at = |at| Bat::of(vec![commit(at, "h", "orders", 0, at)]);
-    let later = Bat::transactional(1000, 3, vec![commit(2, "g", "orders", 0, 42)]);
+    let later = || Bat::transactional(1000, 3, vec![commit(2, "g", "orders", 0, 42)]);
+    let pins = |now| segments(vec![open(), plain_at(1)], vec![plain_at(2)]).now(now);
     vec![
         case("open-transaction", "a minute old, against committed", alone().now(T0 + 60_000), ended().now(T0 + 60_000)),
+        case(
+            "open-transaction",
+            "in the active segment, against in a closed one, which is worse",
+            segments(vec![plain_at(0), plain_at(1)], vec![later()]).now(T0 + 60_000),
+            pins(T0 + 60_000),
+        ),
+        case("cleaner-pinned", "for 15 minutes, against longer, which is worse", pins(T0 + 900_000), pins(T0 + 900_001)),
         case("hanging-transaction", "more than 15 minutes, against 15", alone().now(T0 + 900_001), alone().now(T0 + 900_000)).command(
             "kafka-transactions.sh --bootstrap-server BROKER:9092 abort --topic __consumer_offsets --partition 12 --start-offset 0",
         ),
@@ -364,8 +372,8 @@ fn transactions() -> Vec<Case> {
         case(
             "cleaner-pinned",
             "open in a closed segment, against in the active one",
-            segments(vec![open(), plain_at(1)], vec![plain_at(2)]),
-            segments(vec![plain_at(0), plain_at(1)], vec![later]),
+            segments(vec![open(), plain_at(1)], vec![plain_at(2)]).now(T0 + 60_000),
+            segments(vec![plain_at(0), plain_at(1)], vec![later()]).now(T0 + 60_000),
         )
         .command(
             "kafka-transactions.sh --bootstrap-server BROKER:9092 abort --topic __consumer_offsets --partition 12 --start-offset 0",
@@ -431,6 +439,18 @@ fn log() -> Vec<Case> {
         ),
         case("null-key", "no key, against one", key_of(None), mine()),
         case("unknown-type", "type 99, against type 1", key_of(Some(vec![0, 99])), mine()),
+        case(
+            "removable-empty-batches",
+            "101 of a producer that is remembered by the last, against one fewer",
+            emptied(101),
+            emptied(100),
+        ),
+        case(
+            "removable-empty-batches",
+            "100 of a producer that is forgotten after a day, against a millisecond before",
+            emptied(100).now(T0 + DAY),
+            emptied(100).now(T0 + DAY - 1),
+        ),
         case("cleanup-policy", "begins at 5, against 0", from(5), from(0)),
         case(
             "misplaced-group",
@@ -465,6 +485,12 @@ fn privacy() -> Vec<Case> {
             metadata("password=hunter22"),
             metadata("passwordless"),
         ),
+        case(
+            "secret-in-metadata",
+            "a header with a token, against one that says that there is none",
+            metadata("Authorization: Bearer 5ca1ab1e"),
+            metadata("Authorization: none"),
+        ),
     ]
 }
 
@@ -497,9 +523,19 @@ pub fn forty_segments() -> Setup {
 
 /// C05: a transactional commit at offset 3, no marker, 10 000 plain commits behind it.
 pub fn pinned() -> Setup {
-    let plain = |from: i64, to: i64| Bat::of((from..to).map(|at| commit(at, "h", "orders", 0, at)).collect());
     let open = Bat::transactional(1000, 3, vec![commit(3, "g", "orders", 0, 42)]);
-    Setup::segments(&[vec![plain(0, 3), open, plain(4, 5000)], vec![plain(5000, 10_004)]])
+    Setup::segments(&[vec![plain_until(0, 3), open, plain_until(4, 5000)], vec![plain_until(5000, 10_004)]])
+}
+
+/// Commits of one key, at offsets from one up to another.
+pub fn plain_until(from: i64, to: i64) -> Bat {
+    Bat::of((from..to).map(|at| commit(at, "h", "orders", 0, at)).collect())
+}
+
+/// C47: so many batches of a producer that a cleaner emptied, each with its marker.
+pub fn emptied(batches: i64) -> Setup {
+    let pair = |i: i64| [Bat::empty(2 * i, 2 * i, 5, 0), Bat::marker(Ending::Commit, 2 * i + 1, T0, 5, 0)];
+    Setup::batches((0..batches).flat_map(pair).collect())
 }
 
 /// C07: one segment of 2 MB, nearly all superseded, and a cleaner that has nothing to do.

@@ -9,9 +9,9 @@ macro_rules! log {
             $($more)* => $($before)*
             Log {
                 CleanerStuck "cleaner-stuck" Warning {
-                    means "Closed segments wait for the cleaner, more than half of what it should look at, and it has had an hour to come. The reason is named as far as the files show it."
-                    comes "The cleaner thread died (before 2.1 for all topics) or marked the partition uncleanable after an error; an open transaction pins it; its checkpoint is invalid (KAFKA-6266); log.cleaner.enable=false."
-                    next "By reason: end the transaction; salvage the damage; else look for 'uncleanable' in the broker's log-cleaner.log and restart the broker. 'grouplog compact' shows what a cleaning gives."
+                    means "Closed segments wait for the cleaner, more than half of what it should look at, and it has had an hour to come. The reason is named as far as the files show it. Segments that an open transaction holds up do not count: they are told with the transaction (hanging-transaction, cleaner-pinned)."
+                    comes "The cleaner thread died (before 2.1 for all topics) or marked the partition uncleanable after an error; its checkpoint is invalid (KAFKA-6266); log.cleaner.enable=false."
+                    next "By reason: salvage the damage; else look for 'uncleanable' in the broker's log-cleaner.log and restart the broker. 'grouplog compact' shows what a cleaning gives."
                 }
                 ActiveOnly "active-segment-only" Info {
                     means "Most records of the partition are superseded, but all lie in the active segment, which is never cleaned. That is healthy: it shrinks when the segment rolls (100 MiB on this topic, segment.bytes)."
@@ -23,6 +23,12 @@ macro_rules! log {
                     comes "No cleaning came by since: the partition changes little, or the cleaner does not come (see cleaner-stuck)."
                     next "Nothing: the next cleaning drops them."
                     since "3.1 and later (KIP-534)."
+                }
+                EmptyBatches "removable-empty-batches" Info {
+                    means "A hundred batches or more without records that no producer is remembered by: a cleaning could drop them."
+                    comes "Cleaners kept an empty batch for every sequence number of a producer, and coordinators write all their transactional commits with sequence 0, so that none ever went (KAFKA-8335). Or the producers have been silent for a day since the last cleaning."
+                    next "Nothing on a broker of today: its next cleaning drops them. 'grouplog stats' says how many bytes a compaction would leave."
+                    since "Logs with transactions (0.11 and later); cleaners since 2.2.1 drop them."
                 }
                 CleanupPolicy "cleanup-policy" Warning {
                     means "The first segment does not begin at offset 0, so old segments were deleted rather than compacted: groups that commit rarely lose their offsets with them."

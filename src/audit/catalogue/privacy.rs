@@ -9,7 +9,7 @@ macro_rules! privacy {
             $($more)* => $($before)*
             Privacy {
                 Addresses "client-addresses" Info {
-                    means "The log names the hosts that members connect from. Whoever gets a copy of it gets these."
+                    means "The logs name the hosts that members connect from. Whoever gets a copy of them gets these. It is said once for all partitions that were read."
                     comes "Every group record holds client id and address of its members."
                     next "Mind whom you give copies to."
                 }

@@ -9,21 +9,21 @@ macro_rules! transactions {
             $($more)* => $($before)*
             Transactions {
                 OpenTransaction "open-transaction" Info {
-                    means "A transaction with commits that has not ended. Fetches of its keys that ask for stable offsets answer 'unstable offset' meanwhile."
+                    means "A transaction with commits that has not ended. Fetches of its keys that ask for stable offsets answer 'unstable offset' meanwhile. A transaction is one finding, the gravest that fits: hanging-transaction, else cleaner-pinned, else this."
                     comes "An exactly-once application at work when the log was copied."
                     next "Nothing: it ends, or the coordinator aborts it at its timeout."
                     since "0.11 and later."
                 }
                 Hanging "hanging-transaction" Warning {
-                    means "A transaction has been open for longer than any producer may ask for (--max-transaction-timeout, 15 minutes by default): it will not end by itself. Its keys stay unstable, and the cleaner stops in front of it."
+                    means "A transaction has been open for longer than any producer may ask for (--max-transaction-timeout, 15 minutes by default): it will not end by itself. Its keys stay unstable, and the cleaner stops in front of it: where it begins in a closed segment, the finding says how much that keeps from being cleaned."
                     comes "A marker that was lost, or a transactional write that arrived behind the marker (KIP-664, KIP-890)."
                     next "End it with the command of the finding. --start-offset lets the broker look up the rest; brokers before 3.0 have no such tool."
                     since "0.11 and later; transaction.version 2 (4.0) keeps it from happening anew. kafka-transactions.sh since 3.0."
                 }
                 Pinned "cleaner-pinned" Warning {
-                    means "An open transaction begins in a closed segment: the cleaner takes nothing from there on, and the partition grows without end."
-                    comes "A hanging transaction, or one that is open for long while much is written."
-                    next "If it does not end by itself (see hanging-transaction), end it with the command of the finding; the cleaner then goes on."
+                    means "The first open transaction begins in a closed segment, and is not open for long enough to hang: the cleaner takes nothing from there on, and the partition grows meanwhile."
+                    comes "A transaction that is open while a segment is closed behind its first commit. One that does not end becomes a hanging-transaction."
+                    next "Wait for its end. If it does not end by itself (see hanging-transaction), end it with the command of the finding; the cleaner then goes on."
                     since "0.11 and later."
                 }
             }

@@ -48,8 +48,12 @@ fn empty(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
         if age.is_none_or(|age| age > CHECK_INTERVAL) {
             let message = "no members and no offsets: nothing is left of it";
             let finding = one.finding(Code::DeadGroup, message);
-            list.push(finding.fact("ageMs", age).fact("command", command()));
+            list.push(finding.age(age).fact("command", command()));
         }
+        return;
+    }
+    // What only waits for the end of a transaction is told with that.
+    if !group.offsets.is_empty() && group.offsets.iter().all(|offset| offset.committed.is_none()) {
         return;
     }
     let in_family = || pattern_of(&group.name).is_some_and(|pattern| ground.survey.families.contains_key(&pattern));
@@ -60,7 +64,7 @@ fn empty(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
     let offsets = counted(group.offsets.len() as u64, "offset");
     let message = format!("no members and {offsets}; the last sign of life is {} old", span(age));
     let finding = one.finding(Code::LongEmpty, message);
-    let finding = finding.fact("lastSign", sign).fact("ageMs", age).fact("offsets", group.offsets.len() as u64);
+    let finding = finding.fact("lastSign", sign).age(Some(age)).fact("offsets", group.offsets.len() as u64);
     list.push(finding.fact("groupType", group.kind.name()).fact("command", command()));
 }
 
@@ -88,7 +92,7 @@ fn unstable(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
         group.members.iter().filter(|it| it.state.as_deref() != Some("STABLE") || it.epoch != group.assignment_epoch);
     let lagging: Vec<_> = lagging.take(20).map(|member| Fact::Name(member.id.clone())).collect();
     let finding = one.finding(Code::NeverStable, message);
-    list.push(finding.fact("state", group.state.name()).fact("ageMs", age).fact("members", Fact::List(lagging)));
+    list.push(finding.fact("state", group.state.name()).age(Some(age)).fact("members", Fact::List(lagging)));
 }
 
 fn storm(one: &OneGroup<'_>, list: &mut List) {

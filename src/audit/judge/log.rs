@@ -3,6 +3,7 @@
 //! Must not know: groups.
 
 use super::{Ground, Subject};
+use crate::audit::watch::empties::EmptyBatches;
 use crate::audit::watch::shape::{Found, SegmentShape, Shape};
 use crate::audit::{Code, Fact, Finding, List, Severity};
 use crate::log::dir::Variant;
@@ -14,6 +15,10 @@ use std::collections::BTreeMap;
 const PATIENCE: i64 = 3_600_000;
 /// Smaller partitions hold too little to speak of what they waste.
 const WORTH_A_WORD: u64 = 1 << 20;
+/// Fewer empty batches than this that could go are not worth a word: they take 61 bytes each.
+const MANY_EMPTY: u64 = 100;
+/// So many producers of empty batches are named in a message, and so many in the facts.
+const PRODUCERS_NAMED: (usize, usize) = (3, 20);
 
 pub(super) fn judge(subject: &Subject<'_>, ground: &Ground<'_>, list: &mut List) {
     let shape = &subject.watch.shape;
@@ -26,6 +31,7 @@ pub(super) fn judge(subject: &Subject<'_>, ground: &Ground<'_>, list: &mut List)
     list.extend(cleanup_policy(subject));
     list.extend(cleaner(subject, ground));
     list.extend(active_only(subject));
+    list.extend(empty_batches(subject));
 }
 
 fn not_replayed(subject: &Subject<'_>) -> Option<Finding> {
@@ -144,18 +150,22 @@ fn cleanup_policy(subject: &Subject<'_>) -> Option<Finding> {
     Some(finding.fact("firstOffset", base).fact("dense", dense).fact("logStart", subject.log_start))
 }
 
-/// Whether the cleaner comes, by its checkpoint. Where the log dir has none that is not known.
+/// Whether the cleaner comes, by its checkpoint. Where the log dir has none that is not known. What an open transaction holds
+/// up does not wait for the cleaner: it is told with the transaction.
 fn cleaner(subject: &Subject<'_>, ground: &Ground<'_>) -> Option<Finding> {
     let (files, partition) = (subject.log_dir?, subject.partition?);
     files.checkpoints.iter().find(|file| file.kind == CheckpointKind::Cleaner)?;
     let checkpoint = files.offset(CheckpointKind::Cleaner, partition);
-    let (active, closed) = subject.watch.shape.segments.split_last()?;
+    let (_, closed) = subject.watch.shape.segments.split_last()?;
     // The broker begins anew where the checkpoint makes no sense.
     let start = subject.log_start.or(closed.first()?.base_offset)?;
     let valid = checkpoint.filter(|at| (start..=subject.state.end_offset).contains(at));
     let from = valid.unwrap_or(start);
+    let until = subject.watch.transactions.last_stable_offset;
+    let may_be_cleaned = |segment: &&SegmentShape| segment.offsets.is_none_or(|(_, last)| last < until);
     let is_dirty = |segment: &&SegmentShape| segment.offsets.is_some_and(|(_, last)| last >= from);
-    let dirty: Vec<_> = closed.iter().filter(is_dirty).collect();
+    let closed: Vec<_> = closed.iter().filter(may_be_cleaned).collect();
+    let dirty: Vec<_> = closed.iter().copied().filter(is_dirty).collect();
     let dirty_bytes: u64 = dirty.iter().map(|segment| segment.len).sum();
     let closed_bytes: u64 = closed.iter().map(|segment| segment.len).sum();
     let latest = dirty.iter().map(|segment| segment.latest).max()?;
@@ -163,7 +173,7 @@ fn cleaner(subject: &Subject<'_>, ground: &Ground<'_>) -> Option<Finding> {
     if dirty_bytes * 2 <= closed_bytes || waiting <= PATIENCE {
         return None;
     }
-    let (reason, why) = reason(subject, checkpoint, valid, active, &dirty);
+    let (reason, why) = reason(subject, checkpoint, valid, &dirty);
     let message = format!(
         "{} with {dirty_bytes} of {closed_bytes} bytes wait for the cleaner, for {} at least: {why}",
         counted(dirty.len() as u64, "closed segment"),
@@ -191,14 +201,8 @@ fn reason(
     subject: &Subject<'_>,
     checkpoint: Option<i64>,
     valid: Option<i64>,
-    active: &SegmentShape,
     dirty: &[&SegmentShape],
 ) -> (&'static str, String) {
-    if let Some(first) =
-        subject.watch.open.all().first().filter(|it| active.base_offset.is_none_or(|base| it.first_offset < base))
-    {
-        return ("open-transaction", format!("an open transaction at offset {} pins it", first.first_offset));
-    }
     if let Some((segment, position)) = &subject.watch.shape.first_damage
         && dirty.iter().any(|it| it.name == *segment)
     {
@@ -234,4 +238,29 @@ fn active_only(subject: &Subject<'_>) -> Option<Finding> {
     );
     let finding = Finding::new(Code::ActiveOnly, message).fact("activeSegment", only.name.as_str());
     Some(finding.fact("records", shape.records).fact("liveKeys", live).fact("bytes", only.len))
+}
+
+/// What cleaners before KAFKA-8335 could not take: a batch for every sequence number, and a coordinator's is always 0.
+fn empty_batches(subject: &Subject<'_>) -> Option<Finding> {
+    let empties = &subject.watch.empties;
+    let sum = |of: fn(&EmptyBatches) -> u64| empties.iter().map(of).sum::<u64>();
+    let (batches, bytes) = (sum(|it| it.removable), sum(|it| it.bytes));
+    if batches < MANY_EMPTY {
+        return None;
+    }
+    let (in_message, in_facts) = PRODUCERS_NAMED;
+    let named: Vec<_> =
+        empties.iter().take(in_message).map(|it| format!("{} of producer {}", it.removable, it.producer_id)).collect();
+    let more = if empties.len() > in_message { ", …" } else { "" };
+    let message = format!("{batches} empty batches with {bytes} bytes could go: {}{more}", named.join(", "));
+    let fact = |it: &EmptyBatches| {
+        Fact::Object(vec![
+            ("producerId", it.producer_id.into()),
+            ("batches", it.removable.into()),
+            ("bytes", it.bytes.into()),
+        ])
+    };
+    let finding = Finding::new(Code::EmptyBatches, message).fact("batches", batches).fact("bytes", bytes);
+    let finding = finding.fact("producers", empties.len() as u64);
+    Some(finding.fact("most", Fact::List(empties.iter().take(in_facts).map(fact).collect())))
 }

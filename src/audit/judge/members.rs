@@ -55,7 +55,7 @@ fn away(one: &OneGroup<'_>, watch: &Watch, ground: &Ground<'_>, list: &mut List)
                 .fact("member", Fact::Name(member.id.clone()))
                 .fact("instanceId", Fact::Name(instance))
                 .fact("since", since)
-                .fact("ageMs", age)
+                .age(age)
                 .fact("partitions", member.assignment.len() as u64),
         );
     }
@@ -172,7 +172,7 @@ fn silent(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
 }
 
 fn silent_facts(finding: Finding, one: &OneGroup<'_>, last: i64, age: i64) -> Finding {
-    let finding = finding.fact("lastCommit", last).fact("ageMs", age);
+    let finding = finding.fact("lastCommit", last).age(Some(age));
     finding.fact("memberCount", one.group.members.len() as u64).fact("members", names(one.group.members.iter()))
 }
 

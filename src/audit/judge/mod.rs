@@ -72,7 +72,6 @@ pub fn partition(subject: &Subject<'_>, ground: &Ground<'_>, room: Room, wanted:
     log::judge(subject, ground, &mut list);
     transactions::judge(subject, ground, &mut list);
     let all = Groups::of(subject.state);
-    let mut hosts = privacy::Hosts::default();
     for name in all.names() {
         let Some(group) = all.group(name, ground.topics).filter(|group| !group.is_shell()) else { continue };
         let watch = subject.watch;
@@ -86,9 +85,8 @@ pub fn partition(subject: &Subject<'_>, ground: &Ground<'_>, room: Room, wanted:
         groups::judge(&one, subject.partition, ground, &mut list);
         offsets::judge(&one, ground, &mut list);
         steps::judge(&one, watch, ground, &mut list);
-        privacy::judge(&one, &mut hosts, &mut list);
+        privacy::judge(&one, &mut list);
     }
-    hosts.finish(&mut list);
     let mut findings = list.finish();
     places::fill(&mut findings, subject.state.values.segments());
     findings
@@ -96,7 +94,7 @@ pub fn partition(subject: &Subject<'_>, ground: &Ground<'_>, room: Room, wanted:
 
 /// Findings that concern no one partition.
 pub fn everywhere(ground: &Ground<'_>) -> Vec<Finding> {
-    families::judge(ground)
+    families::judge(ground).into_iter().chain(privacy::addresses(&ground.survey.hosts)).collect()
 }
 
 /// A group with all that is known of it.

@@ -7,47 +7,62 @@ use super::members::shown;
 use super::secrets::kind_of;
 use crate::audit::{Code, Fact, Finding, List};
 use crate::words::counted;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many hosts are told apart.
 const MOST_HOSTS: usize = 10_000;
 /// So many are named.
 const NAMED: usize = 20;
 
-/// Hosts that members connect from, and how many members each.
+/// Hosts that members connect from, and in how many partitions.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
-    hosts: BTreeMap<Vec<u8>, u64>,
+    hosts: BTreeSet<Vec<u8>>,
     members: u64,
+    partitions: u64,
 }
 
 impl Hosts {
-    fn add(&mut self, host: &[u8]) {
+    /// Adds that of a member; an empty one is none.
+    pub(super) fn add(&mut self, host: &[u8]) {
+        if host.is_empty() {
+            return;
+        }
         self.members += 1;
-        if self.hosts.len() < MOST_HOSTS || self.hosts.contains_key(host) {
-            *self.hosts.entry(host.to_vec()).or_default() += 1;
+        if self.hosts.len() < MOST_HOSTS && !self.hosts.contains(host) {
+            self.hosts.insert(host.to_vec());
         }
     }
 
-    pub(super) fn finish(self, list: &mut List) {
-        if self.hosts.is_empty() {
-            return;
-        }
-        let n = self.hosts.len() as u64;
-        let named: Vec<_> = self.hosts.keys().take(3).map(|host| shown(host)).collect();
-        let more = if n > 3 { ", …" } else { "" };
-        let message =
-            format!("{} of {}: {}{more}", counted(n, "host"), counted(self.members, "member"), named.join(", "));
-        let hosts = self.hosts.into_keys().take(NAMED).map(Fact::Name).collect();
-        let finding = Finding::new(Code::Addresses, message).fact("hosts", n).fact("memberCount", self.members);
-        list.push(finding.fact("first", Fact::List(hosts)));
+    /// How many members there were so far.
+    pub(super) fn members(&self) -> u64 {
+        self.members
+    }
+
+    /// A partition ends, before which there were so many members.
+    pub(super) fn end_partition(&mut self, members_before: u64) {
+        self.partitions += u64::from(self.members > members_before);
     }
 }
 
-pub(super) fn judge(one: &OneGroup<'_>, hosts: &mut Hosts, list: &mut List) {
-    for member in one.group.members.iter().filter(|member| !member.client_host.is_empty()) {
-        hosts.add(&member.client_host);
-    }
+/// One finding for all partitions, if there are hosts.
+pub(super) fn addresses(hosts: &Hosts) -> Option<Finding> {
+    let n = hosts.hosts.len() as u64;
+    let named: Vec<_> = hosts.hosts.iter().take(3).map(|host| shown(host)).collect();
+    let more = if n > 3 { ", …" } else { "" };
+    let message = format!(
+        "{} of {} in {}: {}{more}",
+        counted(n, "host"),
+        counted(hosts.members, "member"),
+        counted(hosts.partitions, "partition"),
+        named.join(", ")
+    );
+    let finding = Finding::new(Code::Addresses, message).fact("hosts", n).fact("memberCount", hosts.members);
+    let first = hosts.hosts.iter().take(NAMED).cloned().map(Fact::Name).collect();
+    (n > 0).then(|| finding.fact("partitions", hosts.partitions).fact("first", Fact::List(first)))
+}
+
+pub(super) fn judge(one: &OneGroup<'_>, list: &mut List) {
     for member in &one.group.members {
         let payloads = member.payloads.iter().flat_map(|(subscription, assignment)| [subscription, assignment]);
         let texts = payloads.map(|text| (text.as_bytes(), "what it tells the group"));

@@ -54,14 +54,28 @@ fn steps_of(one: &OneGroup<'_>, code: Code, steps: &Steps, how: &str) -> Option<
     let most = if steps.count > 1 { "; the widest: " } else { ": " };
     let message =
         format!("{} {how}{most}{}-{partition} from {from} to {to}", counted(steps.count, "commit"), shown(topic));
+    let (from, to) = (from.into(), to.into());
+    finding_of(one, code, message, steps, [("from", from), ("to", to)])
+}
+
+/// On all steps of a kind, at the one that stands for them, and between what it stepped.
+fn finding_of(
+    one: &OneGroup<'_>,
+    code: Code,
+    message: String,
+    steps: &Steps,
+    [before, after]: [(&'static str, Fact); 2],
+) -> Option<Finding> {
+    let worst = steps.worst.as_ref()?;
+    let (topic, partition) = worst.topic_partition()?;
     Some(
         one.finding(code, message)
             .offset(worst.log_offset)
             .fact("commits", steps.count)
             .fact("topic", Fact::Name(topic.to_vec()))
             .fact("topicPartition", partition)
-            .fact("from", from)
-            .fact("to", to)
+            .fact(before.0, before.1)
+            .fact(after.0, after.1)
             .fact("timestamp", worst.timestamp),
     )
 }
@@ -97,17 +111,8 @@ fn epochs_once(one: &OneGroup<'_>, steps: &Steps, worst: &Step) -> Option<Findin
         counted(steps.count, "commit"),
         shown(topic)
     );
-    Some(
-        one.finding(Code::EpochBehind, message)
-            .severity(Severity::Info)
-            .offset(worst.log_offset)
-            .fact("commits", steps.count)
-            .fact("topic", Fact::Name(topic.to_vec()))
-            .fact("topicPartition", partition)
-            .fact("epochBefore", before)
-            .fact("epochAfter", after)
-            .fact("timestamp", worst.timestamp),
-    )
+    let between = [("epochBefore", before.into()), ("epochAfter", after.into())];
+    finding_of(one, Code::EpochBehind, message, steps, between).map(|finding| finding.severity(Severity::Info))
 }
 
 fn epochs_now(one: &OneGroup<'_>, topic: &[u8], behind: &[Behind], ground: &Ground<'_>) -> Finding {

@@ -3,6 +3,7 @@
 //! Must not know: what is odd.
 
 use super::families::{Family, Names};
+use super::privacy::Hosts;
 use crate::audit::settings::Settings;
 use crate::audit::watch::Watch;
 use crate::model::assemble::Groups;
@@ -16,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub struct Survey {
     names: Names,
+    hosts: Hosts,
     /// Of the newest commit with an id, by topic: its time and log offset.
     ids: BTreeMap<Vec<u8>, ((i64, i64), Uuid)>,
     /// Groups and the partition each lies in.
@@ -29,6 +31,8 @@ pub struct Survey {
 pub struct Surveyed {
     /// Groups of like names.
     pub(super) families: BTreeMap<String, Family>,
+    /// Hosts that members connect from.
+    pub(super) hosts: Hosts,
     /// The current id of a topic, as the newest commit has it.
     pub(super) ids: BTreeMap<Vec<u8>, Uuid>,
     /// How many partitions there are, and how that is known.
@@ -60,11 +64,13 @@ impl Survey {
         settings: &Settings,
     ) {
         let all = Groups::of(state);
+        let members_before = self.hosts.members();
         for name in all.names() {
             let Some(group) = all.group(name, topics).filter(|group| !group.is_shell()) else { continue };
             let one =
                 super::OneGroup { group: &group, records: Vec::new(), turns: watch.turns.group(name), commits: None };
             self.names.add(&one, settings);
+            group.members.iter().for_each(|member| self.hosts.add(&member.client_host));
             if let Some(partition) = partition {
                 self.placed.push((name.to_vec(), partition));
             }
@@ -78,6 +84,7 @@ impl Survey {
                 }
             }
         }
+        self.hosts.end_partition(members_before);
     }
 
     /// What came of it.
@@ -86,6 +93,7 @@ impl Survey {
             partitions: settings.offsets_partitions.map(|n| (n, "as given")).or_else(|| self.partitions()),
             groups: self.names.groups(),
             families: self.names.finish(),
+            hosts: self.hosts,
             ids: self.ids.into_iter().map(|(topic, (_, id))| (topic, id)).collect(),
         }
     }

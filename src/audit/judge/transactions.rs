@@ -1,11 +1,12 @@
-//! Transactions that have not ended, and what they hold up.
+//! Transactions that have not ended, and what they hold up. Each is one finding, the gravest that fits it.
 //!
 //! Must not know: how transactions are found.
 
 use super::members::shown;
 use super::{Ground, Subject};
-use crate::audit::watch::open::Transaction;
+use crate::audit::transactions::{age, hangs};
 use crate::audit::{Code, Fact, Finding, List};
+use crate::model::transactions::{Ending, Transaction, Transactions};
 use crate::words::{counted, lasting};
 use std::collections::BTreeSet;
 
@@ -13,26 +14,62 @@ use std::collections::BTreeSet;
 const NAMED: usize = 3;
 
 pub(super) fn judge(subject: &Subject<'_>, ground: &Ground<'_>, list: &mut List) {
-    let open = subject.watch.open.all();
-    for transaction in &open {
-        list.push(of_transaction(subject, transaction, ground));
-    }
-    if let Some(first) = open.first() {
-        list.extend(pinned(subject, first, ground));
+    let found = &subject.watch.transactions;
+    let mut held_up = closed_behind_first(subject, found);
+    for transaction in found.all.iter().filter(|it| it.pins) {
+        // The cleaner stops at the first.
+        list.push(of_transaction(subject, transaction, held_up.take(), ground));
     }
 }
 
-/// A transaction that has ended where its marker is damaged is doubted by the replay, and told of here all the same: a
-/// broker sees it open.
-fn of_transaction(subject: &Subject<'_>, it: &Transaction, ground: &Ground<'_>) -> Finding {
+/// Bytes of closed segments behind the beginning of the first open transaction, if it begins in one: that is what it costs
+/// that the cleaner stops there.
+fn closed_behind_first(subject: &Subject<'_>, found: &Transactions) -> Option<u64> {
+    let active = subject.watch.shape.segments.last()?;
+    let first = found.all.iter().find(|it| it.pins)?;
+    (first.first_offset? < active.base_offset?).then(|| found.pinned_by(first).saturating_sub(active.len))
+}
+
+fn of_transaction(subject: &Subject<'_>, it: &Transaction, held_up: Option<u64>, ground: &Ground<'_>) -> Finding {
     let settings = ground.settings;
-    let age = settings.age(it.first_time);
-    let hangs = age.is_some_and(|age| age > settings.max_transaction_timeout);
-    let pinned = subject.watch.shape.bytes.saturating_sub(it.bytes_before);
-    let commits = subject.state.open.get(&it.producer_id).map(|open| &open.commits);
-    let keys = commits.map_or(0, |commits| commits.len()) as u64;
-    let names = commits.into_iter().flat_map(|commits| commits.keys());
-    let groups: BTreeSet<&[u8]> = names.filter_map(|key| Some(subject.state.offsets.names(key.prefix)?.0)).collect();
+    let found = &subject.watch.transactions;
+    let code = match held_up {
+        _ if hangs(it, settings.now, settings.max_transaction_timeout) => Code::Hanging,
+        Some(_) => Code::Pinned,
+        None => Code::OpenTransaction,
+    };
+    let groups: BTreeSet<&[u8]> = found.groups_of(it).collect();
+    let pinned = found.pinned_by(it);
+    let age = age(it, settings.now);
+    let finding = Finding::new(code, message(it, age, &groups, pinned, held_up));
+    let finding = match groups.first() {
+        Some(group) if groups.len() == 1 => finding.group(group),
+        _ => finding,
+    };
+    let first = it.first_offset.unwrap_or(-1);
+    let finding = finding
+        .offset(first)
+        .fact("producerId", it.producer_id)
+        .fact("producerEpoch", i32::from(it.producer_epoch))
+        .fact("coordinatorEpoch", it.coordinator_epoch)
+        .fact("firstOffset", first)
+        .fact("lastOffset", it.last_offset)
+        .fact("since", it.first_timestamp)
+        .fact("lastWrite", it.last_timestamp)
+        .age(age)
+        .fact("keys", it.keys)
+        .fact("groups", Fact::List(groups.iter().take(100).map(|name| Fact::Name(name.to_vec())).collect()))
+        .fact("pinnedBytes", pinned)
+        .fact("pinnedClosedBytes", held_up.unwrap_or(0))
+        .fact("lastStableOffset", found.last_stable_offset)
+        .fact("doubt", it.doubt.map(|doubt| doubt.code()));
+    match subject.partition.filter(|_| code != Code::OpenTransaction) {
+        Some(partition) => finding.fact("command", settings.commands.abort(partition, first)),
+        None => finding,
+    }
+}
+
+fn message(it: &Transaction, age: Option<i64>, groups: &BTreeSet<&[u8]>, pinned: u64, held_up: Option<u64>) -> String {
     let of_groups = match groups.len() {
         0 => String::new(),
         n => {
@@ -40,60 +77,18 @@ fn of_transaction(subject: &Subject<'_>, it: &Transaction, ground: &Ground<'_>) 
             format!(" of {}{}", named.join(", "), if n > NAMED { ", …" } else { "" })
         }
     };
-    let since = age.map_or("for an unknown time".to_owned(), lasting);
-    let message = format!(
-        "producer {} epoch {} has a transaction open {since}, with {}{of_groups}; {pinned} bytes lie behind its start",
+    let mut message = format!(
+        "producer {} epoch {} has a transaction open {}, with {}{of_groups}; {pinned} bytes lie behind its start",
         it.producer_id,
         it.producer_epoch,
-        counted(keys, "key"),
+        age.map_or("for an unknown time".to_owned(), lasting),
+        counted(it.keys, "key"),
     );
-    let finding = Finding::new(if hangs { Code::Hanging } else { Code::OpenTransaction }, message);
-    let finding = match groups.first() {
-        Some(group) if groups.len() == 1 => finding.group(group),
-        _ => finding,
-    };
-    let finding = finding
-        .offset(it.first_offset)
-        .fact("producerId", it.producer_id)
-        .fact("producerEpoch", i32::from(it.producer_epoch))
-        .fact("coordinatorEpoch", it.coordinator_epoch)
-        .fact("firstOffset", it.first_offset)
-        .fact("lastOffset", it.last_offset)
-        .fact("since", it.first_time)
-        .fact("lastWrite", it.last_time)
-        .fact("ageMs", age)
-        .fact("keys", keys)
-        .fact("groups", Fact::List(groups.iter().take(100).map(|name| Fact::Name(name.to_vec())).collect()))
-        .fact("pinnedBytes", pinned);
-    match subject.partition.filter(|_| hangs) {
-        Some(partition) => finding.fact("command", settings.commands.abort(partition, it.first_offset)),
-        None => finding,
+    if let Some(bytes) = held_up {
+        message.push_str(&format!(", {bytes} of them in closed segments, which the cleaner cannot take meanwhile"));
     }
-}
-
-/// The cleaner stops at the first open transaction. That costs something once it begins in a closed segment.
-fn pinned(subject: &Subject<'_>, first: &Transaction, ground: &Ground<'_>) -> Option<Finding> {
-    let segments = &subject.watch.shape.segments;
-    let active = segments.last()?;
-    if first.first_offset >= active.base_offset? {
-        return None;
+    if let Some(doubt) = it.doubt.filter(|_| it.ending == Ending::Unknown) {
+        message.push_str(&format!("; it may have ended: {}", doubt.words()));
     }
-    let behind = |base: Option<i64>| base.is_some_and(|base| base > first.first_offset);
-    let closed = segments.iter().rev().skip(1).filter(|segment| behind(segment.base_offset)).count() as u64;
-    let bytes = subject.watch.shape.bytes.saturating_sub(first.bytes_before).saturating_sub(active.len);
-    let message = format!(
-        "the last stable offset is {}: {bytes} bytes in closed segments cannot be cleaned, {} whole",
-        first.first_offset,
-        counted(closed, "segment")
-    );
-    let finding = Finding::new(Code::Pinned, message)
-        .offset(first.first_offset)
-        .fact("lastStableOffset", first.first_offset)
-        .fact("producerId", first.producer_id)
-        .fact("pinnedBytes", bytes)
-        .fact("segments", closed);
-    Some(match subject.partition {
-        Some(partition) => finding.fact("command", ground.settings.commands.abort(partition, first.first_offset)),
-        None => finding,
-    })
+    message
 }

@@ -26,9 +26,6 @@ use sample::Sample;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Progress is told of so many bytes at a time.
-const PROGRESS_STEP: u64 = 1 << 20;
-
 /// What to read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reading {
@@ -72,6 +69,8 @@ pub struct Stats {
     pub damage: Option<(Damage, i64)>,
     /// Bytes of the segments.
     pub bytes: u64,
+    /// Of these, those that were looked at: of [`Reading::Heads`] what stands in the heads of batches.
+    pub read: u64,
 }
 
 impl Stats {
@@ -91,17 +90,14 @@ impl Stats {
 pub fn stats(paths: &[PathBuf], reading: Reading, aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
     match reading {
         Reading::All => whole(&open_all(paths)?, aim, progress),
-        Reading::Heads => {
-            let segments = open_all(paths)?;
-            Ok(partly(heads(&segments, Counter::new(aim.log_start), progress), bytes(&segments)))
-        }
+        Reading::Heads => sample::heads(paths, aim, progress),
         Reading::Sample(sample) => sample::take(paths, sample, aim),
         Reading::Window(window) => sample::within(paths, window, aim, progress),
     }
 }
 
-fn partly(counted: Counted, bytes: u64) -> Stats {
-    Stats { counted, after: None, open: Vec::new(), damage: None, bytes }
+fn partly(counted: Counted, bytes: u64, read: u64) -> Stats {
+    Stats { counted, after: None, open: Vec::new(), damage: None, bytes, read: read.min(bytes) }
 }
 
 fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Segment>> {
@@ -109,7 +105,7 @@ fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Segment>> {
 }
 
 fn open(path: &Path) -> io::Result<Segment> {
-    Segment::open(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    Segment::open(path).map_err(|error| crate::files::named(path, &error))
 }
 
 fn bytes(segments: &[Segment]) -> u64 {
@@ -125,7 +121,8 @@ fn whole(segments: &[Segment], aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::
     let open = std::mem::take(&mut survey.open);
     // Rows take its room.
     drop(survey);
-    Ok(Stats { counted: counter.finish(), after: Some(after), open, damage, bytes: bytes(segments) })
+    let bytes = bytes(segments);
+    Ok(Stats { counted: counter.finish(), after: Some(after), open, damage, bytes, read: bytes })
 }
 
 fn after(survey: &Survey, cleaned: &Cleaned) -> After {
@@ -154,29 +151,6 @@ fn offset_before(segments: &[Segment], damage: &Damage) -> i64 {
         }
     }
     last
-}
-
-/// Shows the heads of all batches to a counter.
-fn heads(segments: &[Segment], mut counter: Counter, progress: &mut dyn FnMut(u64)) -> Counted {
-    let mut before = 0;
-    for segment in segments {
-        counter.segment(segment);
-        let mut told = 0;
-        for span in segment.spans() {
-            match span {
-                Span::Batch(batch) => {
-                    if batch.position() >= told {
-                        progress(before + batch.position());
-                        told = batch.position() + PROGRESS_STEP;
-                    }
-                    counter.head(&batch.header());
-                }
-                Span::Hole(hole) => counter.hole(&hole),
-            }
-        }
-        before += segment.len();
-    }
-    counter.finish()
 }
 
 /// What a compaction of less than everything would leave: for a broker's cleaner, which leaves the last segment alone.

@@ -1,10 +1,11 @@
-//! Less than everything: stretches of a log, or a window of time.
+//! Less than everything: the heads of batches, stretches of a log, or a window of time.
 //!
 //! A stretch begins in the middle of a batch; the scan finds the next one by itself. Must not know: what is counted.
 
 use super::counter::{Counter, Waiting, Window};
 use super::slot::KeySum;
-use super::{Stats, open, partly};
+use super::{Stats, open, open_all, partly};
+use crate::log::batch::head_length;
 use crate::log::index::{offset_index, position_for_offset, position_for_time, time_index};
 use crate::log::{Batch, Inflater, Segment, Span};
 use crate::model::stats::Counted;
@@ -18,8 +19,9 @@ use std::path::PathBuf;
 const STRETCH: u64 = 256 << 10;
 /// At least so many stretches are taken, however short.
 const LEAST_STRETCHES: u64 = 16;
-/// The end of a segment that is looked at for the last offset, where no index tells where it begins.
-const TAIL: u64 = 1 << 20;
+/// Ends of a segment that are looked at for the last offset, one after the other, where no index tells where the last batch
+/// begins.
+const TAILS: [u64; 3] = [64 << 10, 1 << 20, u64::MAX];
 /// No stretch is shorter, in bytes.
 const SHORTEST: u64 = 4 << 10;
 
@@ -58,6 +60,38 @@ fn part(bytes: u64, i: u64, number: u64) -> u64 {
     (u128::from(bytes) * u128::from(i) / u128::from(number.max(1))) as u64
 }
 
+/// Progress is told of so many bytes at a time.
+const PROGRESS_STEP: u64 = 1 << 20;
+
+/// Counts by heads alone.
+pub(super) fn heads(paths: &[PathBuf], aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
+    let segments = open_all(paths)?;
+    let mut counter = Counter::new(aim.log_start);
+    let (mut before, mut read) = (0, 0);
+    for segment in &segments {
+        counter.segment(segment);
+        let mut told = 0;
+        for span in segment.spans() {
+            match span {
+                Span::Batch(batch) => {
+                    if batch.position() >= told {
+                        progress(before + batch.position());
+                        told = batch.position() + PROGRESS_STEP;
+                    }
+                    let header = batch.header();
+                    read += head_length(header.magic) as u64;
+                    counter.head(&header);
+                }
+                Span::Hole(hole) => counter.hole(&hole),
+            }
+        }
+        before += segment.len();
+    }
+    let counted = counter.finish();
+    let holes = counted.hole_bytes();
+    Ok(partly(counted, before, read + holes))
+}
+
 /// Counts batches without learning more of them.
 struct Reader {
     counter: Counter,
@@ -87,6 +121,7 @@ impl Reader {
 pub(super) fn take(paths: &[PathBuf], sample: Sample, aim: &Aim) -> io::Result<Stats> {
     let lengths: Vec<u64> = paths.iter().map(|path| Ok(std::fs::metadata(path)?.len())).collect::<io::Result<_>>()?;
     let bytes = lengths.iter().sum();
+    let mut read = 0;
     let (starts, length) = sample.stretches(bytes);
     let mut reader = Reader::new(Counter::new(aim.log_start), aim);
     let mut before = 0;
@@ -105,19 +140,19 @@ pub(super) fn take(paths: &[PathBuf], sample: Sample, aim: &Aim) -> io::Result<S
         // The first byte of a segment begins a batch, and so does what is behind the last one that was counted.
         let mut done = 0;
         for (from, to) in here {
-            if from <= done {
-                done = stretch(&segment, done..to, Begin::AtBatch, &mut reader);
-            } else {
-                done = stretch(&segment, from..to, Begin::Anywhere, &mut reader);
-            }
+            let (from, begin) = if from <= done { (done, Begin::AtBatch) } else { (from, Begin::Anywhere) };
+            done = stretch(&segment, from..to, begin, &mut reader);
+            read += done.saturating_sub(from);
         }
     }
     let mut counted = reader.finish();
     if counted.seen == 0 {
         // No stretch was long enough for the batches: the first ones stand for all.
         counted = beginning(paths, &lengths, length, aim)?;
+        read += counted.seen;
     }
-    Ok(partly(with_ends(counted, paths)?, bytes))
+    let (counted, ends) = with_ends(counted, paths)?;
+    Ok(partly(counted, bytes, read + ends))
 }
 
 /// Counts the beginning of the first segment that holds something.
@@ -171,7 +206,7 @@ fn stretch(segment: &Segment, range: Range<u64>, begin: Begin, reader: &mut Read
 /// behind the window is left out.
 pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
     let mut reader = Reader::new(Counter::new(aim.log_start).within(Some(window)), aim);
-    let mut before = 0;
+    let (mut before, mut read) = (0, 0);
     for path in paths {
         let segment = open(path)?;
         let first = segment.spans().find_map(|span| match span {
@@ -180,8 +215,10 @@ pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mu
         });
         if first.is_none_or(|first| first < window.until) {
             reader.counter.segment(&segment);
+            let start = start(path, &segment, window);
+            read += segment.len().saturating_sub(start);
             let mut waiting = Waiting::default();
-            for span in segment.spans_from(start(path, &segment, window)) {
+            for span in segment.spans_from(start) {
                 match span {
                     Span::Batch(batch) => {
                         progress(before + batch.position());
@@ -194,7 +231,8 @@ pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mu
         }
         before += segment.len();
     }
-    Ok(partly(with_ends(reader.finish(), paths)?, before))
+    let (counted, ends) = with_ends(reader.finish(), paths)?;
+    Ok(partly(counted, before, read + ends))
 }
 
 fn start(path: &std::path::Path, segment: &Segment, window: Window) -> u64 {
@@ -206,9 +244,9 @@ fn start(path: &std::path::Path, segment: &Segment, window: Window) -> u64 {
 }
 
 /// The first offset and the end of a log of which not all was read: of the first segment its first batch, of the last what
-/// its index leaves to read.
-fn with_ends(counted: Counted, paths: &[PathBuf]) -> io::Result<Counted> {
-    let mut first = None;
+/// its index leaves to read. With the bytes that were read for that; what was read before counts again.
+fn with_ends(counted: Counted, paths: &[PathBuf]) -> io::Result<(Counted, u64)> {
+    let (mut first, mut read) = (None, 0);
     for path in paths {
         let segment = open(path)?;
         first = segment.spans().find_map(|span| match span {
@@ -225,14 +263,15 @@ fn with_ends(counted: Counted, paths: &[PathBuf]) -> io::Result<Counted> {
         let base_offset = segment.base_offset().unwrap_or(0);
         let index = offset_index(&crate::files::read(&path.with_extension("index")).unwrap_or_default(), base_offset);
         end = end.max(base_offset);
-        let from = match position_for_offset(&segment, &index, i64::MAX) {
-            0 => segment.len().saturating_sub(TAIL),
-            known => known,
-        };
-        let found = last_offset(&segment, from).or_else(|| last_offset(&segment, 0));
+        let known = Some(position_for_offset(&segment, &index, i64::MAX)).filter(|known| *known > 0);
+        let starts = known.into_iter().chain(TAILS.map(|tail| segment.len().saturating_sub(tail)));
+        let found = starts.into_iter().find_map(|from| {
+            read += segment.len().saturating_sub(from);
+            last_offset(&segment, from)
+        });
         end = end.max(found.map_or(0, |last| last.saturating_add(1)));
     }
-    Ok(Counted { first_offset: first.or(counted.first_offset), end_offset: end, ..counted })
+    Ok((Counted { first_offset: first.or(counted.first_offset), end_offset: end, ..counted }, read))
 }
 
 /// The greatest offset from a byte on, of batches whose CRC holds.

@@ -131,7 +131,8 @@ pub struct Why {
     pub cleanable_bytes: u64,
     /// The second over both. None where both are 0: the broker does not look at such a log.
     pub dirty_ratio: Option<f64>,
-    /// For how long the oldest batch that may be cleaned has waited, in ms; counted as the broker does.
+    /// For how long the oldest batch that may be cleaned has waited, in ms; counted as the broker does, which takes what
+    /// lies ahead of now for new.
     pub oldest_dirty_ms: Option<i64>,
     /// Whether that is longer than `max.compaction.lag.ms`.
     pub over_max_lag: bool,
@@ -161,7 +162,7 @@ pub fn why(stats: &Stats, known: &Known, settings: &Settings) -> Option<Why> {
     let cleanable = between(segments, first_dirty, to);
     let cleanable_bytes: u64 = cleanable.iter().map(|it| it.len).sum();
     let oldest = from(closed, first_dirty).filter_map(|it| it.first_time).filter(|it| *it > 0).min();
-    let oldest_dirty_ms = oldest.map(|oldest| settings.now.saturating_sub(oldest));
+    let oldest_dirty_ms = oldest.map(|oldest| settings.now.saturating_sub(oldest).max(0));
     let all = clean_bytes + cleanable_bytes;
     let dirty_ratio = (all > 0).then(|| cleanable_bytes as f64 / all as f64);
     let damage = stats.damage.as_ref().map(|(_, behind)| *behind);

@@ -122,10 +122,10 @@ impl Shape {
         });
     }
 
-    /// A batch, and how many bytes of the log stand before it.
-    pub fn batch(&mut self, header: &Header, position: u64) -> u64 {
+    /// A batch.
+    pub fn batch(&mut self, header: &Header) {
         self.latest = self.latest.max(header.max_timestamp);
-        let Some(segment) = self.segments.last_mut() else { return 0 };
+        let Some(segment) = self.segments.last_mut() else { return };
         let spanned = header.last_offset.saturating_sub(header.base_offset).saturating_add(1);
         let inside = spanned.saturating_sub(i64::from(header.count.max(1)));
         // A wrapper of the old magics names its last offset only, and does not count.
@@ -138,7 +138,6 @@ impl Shape {
         let first = segment.offsets.map_or(header.base_offset, |(first, _)| first);
         segment.offsets = Some((first, header.last_offset));
         segment.latest = segment.latest.max(header.max_timestamp);
-        self.bytes.saturating_sub(segment.len).saturating_add(position)
     }
 
     /// A stretch or a batch that is damaged.

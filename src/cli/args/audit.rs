@@ -6,6 +6,7 @@ use super::check::SeverityChoice;
 use super::common::{GroupChoice, Input, Moments};
 use super::tools::SchemaFormat;
 use crate::audit::Code;
+use crate::cli::time::millis_lasting;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -54,13 +55,13 @@ pub struct AuditArgs {
     #[allow(missing_docs)]
     pub choice: GroupChoice,
     /// Silence for so long is long: empty groups, members that do not commit, migrations that stand still
-    #[arg(long, value_name = "SPAN", value_parser = crate::cli::time::millis_of_span, default_value = "30d")]
+    #[arg(long, value_name = "SPAN", value_parser = millis_lasting, default_value = "30d")]
     pub stale_after: i64,
     /// How long a broker keeps offsets (offsets.retention.minutes); without it only commits that say so themselves expire
-    #[arg(long, value_name = "SPAN", value_parser = crate::cli::time::millis_of_span)]
+    #[arg(long, value_name = "SPAN", value_parser = millis_lasting)]
     pub retention: Option<i64>,
     /// The longest timeout a producer may ask for (transaction.max.timeout.ms): a transaction that is open longer hangs
-    #[arg(long, value_name = "SPAN", value_parser = crate::cli::time::millis_of_span, default_value = "15m")]
+    #[arg(long, value_name = "SPAN", value_parser = millis_lasting, default_value = "15m")]
     pub max_transaction_timeout: i64,
     /// Where the logs of topics begin and end: lines of topic,partition,start,end or of kafka-get-offsets.sh
     #[arg(long, value_name = "FILE")]

@@ -83,6 +83,20 @@ pub struct Clock {
     pub now: Option<Moment>,
 }
 
+/// How a log is read from its beginning to its end, not up to a moment.
+#[derive(Debug, Clone, Args)]
+pub struct WholeLog {
+    /// Begin at the first record, whatever the log dir's log-start-offset-checkpoint says
+    #[arg(long, help_heading = "Reading")]
+    pub ignore_log_start: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub clock: Clock,
+    /// How many threads to use; partitions are read in parallel
+    #[arg(long, value_name = "N", value_parser = threads, help_heading = "Reading")]
+    pub threads: Option<usize>,
+}
+
 /// Which state to show, and by whose rules.
 #[derive(Debug, Clone, Args)]
 pub struct Moments {

@@ -4,6 +4,7 @@
 
 use super::common::{Clock, Input};
 use super::salvage::ReportFormat;
+use crate::cli::time::millis_lasting;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -49,7 +50,7 @@ pub struct CompactArgs {
     #[arg(long, help_heading = "Compaction")]
     pub force_past_open_transactions: bool,
     /// How long tombstones and end markers stay behind the cleaning that meets them first (delete.retention.ms): 1d, 12h
-    #[arg(long, value_name = "SPAN", default_value = "1d", value_parser = retention, help_heading = "Compaction")]
+    #[arg(long, value_name = "SPAN", default_value = "1d", value_parser = millis_lasting, help_heading = "Compaction")]
     pub delete_retention: i64,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -63,14 +64,6 @@ pub struct CompactArgs {
     /// How to print the report
     #[arg(long, value_enum, default_value_t = ReportFormat::Table, value_name = "FORMAT")]
     pub format: ReportFormat,
-}
-
-fn retention(text: &str) -> Result<i64, String> {
-    match crate::cli::time::millis_of_span(text) {
-        Ok(millis) if millis >= 0 => Ok(millis),
-        Ok(_) => Err(format!("'{text}' lies in the past")),
-        Err(why) => Err(why),
-    }
 }
 
 /// A segment's positions have 31 bits.

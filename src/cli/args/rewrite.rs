@@ -5,7 +5,7 @@
 use super::ReportFormat;
 use super::common::{Clock, Input};
 use crate::cli::select::TypeSelector;
-use crate::cli::time::millis_of_span;
+use crate::cli::time::millis_lasting;
 use crate::escape::named;
 use crate::log::Codec;
 use crate::model::preflight::Coordinator;
@@ -106,7 +106,7 @@ pub struct Dropping {
     #[arg(long, help_heading = "Drop")]
     pub drop_expired: bool,
     /// How long the broker keeps offsets (offsets.retention.minutes), for --drop-expired
-    #[arg(long, value_name = "SPAN", value_parser = millis_of_span, default_value = "7d", requires = "drop_expired",
+    #[arg(long, value_name = "SPAN", value_parser = millis_lasting, default_value = "7d", requires = "drop_expired",
           help_heading = "Drop")]
     pub retention: i64,
     /// Drop the records at which a group coordinator of this release would give up on the partition

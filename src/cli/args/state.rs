@@ -4,6 +4,7 @@
 
 use super::common::{GroupChoice, Input, Moments, Named, Reading, Stretch, TextFormat};
 use crate::cli::span::Point;
+use crate::cli::time::millis_lasting;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -44,7 +45,7 @@ pub struct GroupsArgs {
     #[arg(long, value_enum, value_name = "STATE", ignore_case = true, help_heading = "Selection")]
     pub state: Vec<StateChoice>,
     /// Only groups without a commit in this span before now (30d)
-    #[arg(long, value_name = "SPAN", value_parser = crate::cli::time::millis_of_span, help_heading = "Selection")]
+    #[arg(long, value_name = "SPAN", value_parser = millis_lasting, help_heading = "Selection")]
     pub inactive_for: Option<i64>,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -119,7 +120,7 @@ pub struct DescribeArgs {
     #[arg(long)]
     pub partition_summary: bool,
     /// How long a broker keeps offsets (offsets.retention.minutes): with it, when each offset will expire is shown
-    #[arg(long, value_name = "SPAN", value_parser = crate::cli::time::millis_of_span)]
+    #[arg(long, value_name = "SPAN", value_parser = millis_lasting)]
     pub retention: Option<i64>,
     /// How to print
     #[arg(long, value_enum, default_value_t = TextFormat::Table, value_name = "FORMAT")]
@@ -153,7 +154,7 @@ pub struct HistoryArgs {
     #[arg(long)]
     pub commits: bool,
     /// How long the broker kept offsets (offsets.retention.minutes): older ones are taken to have expired when they go
-    #[arg(long, value_name = "SPAN", value_parser = crate::cli::time::millis_of_span, default_value = "7d")]
+    #[arg(long, value_name = "SPAN", value_parser = millis_lasting, default_value = "7d")]
     pub retention: i64,
     /// How to print
     #[arg(long, value_enum, default_value_t = TextFormat::Table, value_name = "FORMAT")]

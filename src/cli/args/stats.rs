@@ -2,9 +2,10 @@
 //!
 //! Must not know: how a verb does its work.
 
-use super::common::{Clock, Input, TextFormat};
+use super::common::{Input, TextFormat, WholeLog};
 use crate::audit::stats::sample::Sample;
 use crate::cli::span::TimeRange;
+use crate::cli::time::millis_lasting;
 use clap::{Args, ValueEnum};
 
 /// `stats`
@@ -36,14 +37,24 @@ pub struct StatsArgs {
     /// Count by this; repeatable [default: type and group; in JSON all]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub by: Vec<By>,
-    /// Show the N largest; 0 is all
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub top: usize,
+    /// Show the N largest; 0 is all [default: 20, of types all]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
     /// Read only the heads of batches: by segment, hour and producer
-    #[arg(long, conflicts_with_all = ["sample", "time", "why_not_cleaned"], help_heading = "Reading")]
+    #[arg(
+        long,
+        conflicts_with_all = ["sample", "time", "why_not_cleaned", "closed_only", "delete_retention", "segment_bytes"],
+        help_heading = "Reading"
+    )]
     pub headers_only: bool,
     /// Read only a share of the log (1%, 1/50, 0.02), and estimate
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with_all = ["time", "why_not_cleaned"], help_heading = "Reading")]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_parser = share,
+        conflicts_with_all = ["time", "why_not_cleaned", "closed_only", "delete_retention", "segment_bytes"],
+        help_heading = "Reading"
+    )]
     pub sample: Option<Sample>,
     /// Only batches whose latest record is from A up to but not including B: RFC 3339, epoch milliseconds, or a span before
     /// now (-2h)
@@ -51,7 +62,7 @@ pub struct StatsArgs {
         long,
         value_name = "A..B",
         value_parser = TimeRange::parse,
-        conflicts_with = "why_not_cleaned",
+        conflicts_with_all = ["why_not_cleaned", "closed_only", "delete_retention", "segment_bytes"],
         help_heading = "Reading",
         allow_hyphen_values = true
     )]
@@ -62,17 +73,31 @@ pub struct StatsArgs {
     /// Say why each partition is not cleaned, by the broker's own arithmetic
     #[arg(long, help_heading = "Compaction")]
     pub why_not_cleaned: bool,
-    /// min.cleanable.dirty.ratio
-    #[arg(long, value_name = "RATIO", default_value_t = 0.5, value_parser = ratio, help_heading = "Compaction")]
+    /// min.cleanable.dirty.ratio, for --why-not-cleaned
+    #[arg(
+        long,
+        value_name = "RATIO",
+        default_value_t = 0.5,
+        value_parser = ratio,
+        requires = "why_not_cleaned",
+        help_heading = "Compaction"
+    )]
     pub min_cleanable_dirty_ratio: f64,
-    /// min.compaction.lag.ms
-    #[arg(long, value_name = "SPAN", default_value = "0s", value_parser = span, help_heading = "Compaction")]
+    /// min.compaction.lag.ms, for --why-not-cleaned
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "0s",
+        value_parser = millis_lasting,
+        requires = "why_not_cleaned",
+        help_heading = "Compaction"
+    )]
     pub min_compaction_lag: i64,
-    /// max.compaction.lag.ms [default: none]
-    #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Compaction")]
+    /// max.compaction.lag.ms, for --why-not-cleaned [default: none]
+    #[arg(long, value_name = "SPAN", value_parser = millis_lasting, requires = "why_not_cleaned", help_heading = "Compaction")]
     pub max_compaction_lag: Option<i64>,
     /// delete.retention.ms
-    #[arg(long, value_name = "SPAN", default_value = "1d", value_parser = span, help_heading = "Compaction")]
+    #[arg(long, value_name = "SPAN", default_value = "1d", value_parser = millis_lasting, help_heading = "Compaction")]
     pub delete_retention: i64,
     /// segment.bytes (suffixes K, M, G)
     #[arg(long, value_name = "BYTES", default_value = "100M", value_parser = crate::cli::span::parse_bytes, help_heading = "Compaction")]
@@ -80,15 +105,9 @@ pub struct StatsArgs {
     /// How to print
     #[arg(long, value_enum, default_value_t = TextFormat::Table, value_name = "FORMAT")]
     pub format: TextFormat,
-    /// Begin at the first record, whatever the log dir's log-start-offset-checkpoint says
-    #[arg(long, help_heading = "Reading")]
-    pub ignore_log_start: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub clock: Clock,
-    /// How many threads to use; partitions are read in parallel
-    #[arg(long, value_name = "N", value_parser = super::common::threads, help_heading = "Reading")]
-    pub threads: Option<usize>,
+    pub whole: WholeLog,
 }
 
 /// What to count by.
@@ -144,13 +163,5 @@ fn ratio(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
         _ => Err(format!("'{text}' is no ratio from 0 to 1")),
-    }
-}
-
-fn span(text: &str) -> Result<i64, String> {
-    match crate::cli::time::millis_of_span(text) {
-        Ok(millis) if millis >= 0 => Ok(millis),
-        Ok(_) => Err(format!("'{text}' lies in the past")),
-        Err(why) => Err(why),
     }
 }

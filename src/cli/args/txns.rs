@@ -2,7 +2,8 @@
 //!
 //! Must not know: how a verb does its work.
 
-use super::common::{Clock, GroupChoice, Input, TextFormat};
+use super::common::{GroupChoice, Input, TextFormat, WholeLog};
+use crate::cli::time::millis_lasting;
 use clap::Args;
 
 /// `txns`
@@ -35,13 +36,13 @@ pub struct TxnsArgs {
     #[arg(long)]
     pub hanging: bool,
     /// The longest that the broker lets a producer ask for (transaction.max.timeout.ms)
-    #[arg(long, value_name = "SPAN", default_value = "15m", value_parser = timeout)]
+    #[arg(long, value_name = "SPAN", default_value = "15m", value_parser = millis_lasting)]
     pub max_transaction_timeout: i64,
-    /// In the table, of the transactions that ended, show the last N of a partition
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub last: usize,
-    /// Show what a broker remembers of producers instead, as kafka-transactions.sh describe-producers does
-    #[arg(long, conflicts_with_all = ["open", "hanging"])]
+    /// Of the transactions that ended, show the last N of a partition [default: 20 in the table, else all]
+    #[arg(long, value_name = "N", conflicts_with_all = ["open", "hanging"])]
+    pub last: Option<usize>,
+    /// Show what a broker remembers of producers instead, as kafka-transactions.sh describe-producers does; not by group
+    #[arg(long, conflicts_with_all = ["open", "hanging", "last", "group", "group_regex", "bootstrap_server"])]
     pub producers: bool,
     /// The broker to name in the commands that are shown
     #[arg(long, value_name = "HOST:PORT", default_value = "BROKER:9092")]
@@ -52,24 +53,10 @@ pub struct TxnsArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub choice: GroupChoice,
-    /// Only those of this producer id
+    /// Only those of this producer id; with --producers, only these
     #[arg(long, value_name = "ID", help_heading = "Selection")]
     pub producer_id: Vec<i64>,
-    /// Begin at the first record, whatever the log dir's log-start-offset-checkpoint says
-    #[arg(long, help_heading = "Reading")]
-    pub ignore_log_start: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub clock: Clock,
-    /// How many threads to use; partitions are read in parallel
-    #[arg(long, value_name = "N", value_parser = super::common::threads, help_heading = "Reading")]
-    pub threads: Option<usize>,
-}
-
-fn timeout(text: &str) -> Result<i64, String> {
-    match crate::cli::time::millis_of_span(text) {
-        Ok(millis) if millis >= 0 => Ok(millis),
-        Ok(_) => Err(format!("'{text}' lies in the past")),
-        Err(why) => Err(why),
-    }
+    pub whole: WholeLog,
 }

@@ -7,7 +7,7 @@ use crate::audit::judge::{self, Ground, Subject, Survey, Surveyed};
 use crate::audit::log_ends::LogEnds;
 use crate::audit::settings::{DAY, Settings};
 use crate::audit::topic_list::TopicList;
-use crate::audit::watch::Watch;
+use crate::audit::watch::{Watch, Watching};
 use crate::audit::{Code, Finding, Room, Severity};
 use crate::cli::Usage;
 use crate::cli::args::{AuditArgs, AuditFormat, TextFormat};
@@ -43,7 +43,7 @@ struct Read {
 
 /// Runs it.
 pub fn run(args: &AuditArgs, context: &mut Context) -> Result<Outcome> {
-    can_be_raised(&args.only)?;
+    can_be_listed(args)?;
     let settings = settings(args)?;
     if let Some(skipped @ 1..) = settings.log_ends.as_ref().map(LogEnds::without_end) {
         context.note(&format!("--log-ends: {} without an end skipped", counted(skipped, "partition")));
@@ -85,11 +85,24 @@ pub fn run(args: &AuditArgs, context: &mut Context) -> Result<Outcome> {
     Ok(if all.iter().any(|it| it.severity > Severity::Info) { Outcome::Findings } else { Outcome::Clean })
 }
 
-/// Refuses codes that no audit raises: nothing found would look like nothing wrong.
-fn can_be_raised(only: &[Code]) -> Result<(), Usage> {
-    match only.iter().find(|code| !judge::raises(**code)) {
+/// Refuses to be asked only for what cannot be found: nothing found would look like nothing wrong.
+fn can_be_listed(args: &AuditArgs) -> Result<(), Usage> {
+    let why_not = |code: &&Code| Some((code.name(), why_not_listed(**code, args)?));
+    match args.only.iter().find_map(|code| why_not(&code)) {
         None => Ok(()),
-        Some(code) => Err(Usage(format!("--only {}: an audit never raises it; 'grouplog verify' does", code.name()))),
+        Some((code, why)) => Err(Usage(format!("--only {code}: {why}"))),
+    }
+}
+
+fn why_not_listed(code: Code, args: &AuditArgs) -> Option<&'static str> {
+    match code {
+        _ if !judge::raises(code) => Some("an audit never raises it; 'grouplog verify' does"),
+        _ if args.ignore.contains(&code) => Some("--ignore leaves it out"),
+        Code::TopicGone | Code::PartitionGone if args.moments.topics.is_none() => {
+            Some("which topics there are is told by --topics FILE only")
+        }
+        Code::OutOfRange if args.log_ends.is_none() => Some("where logs end is told by --log-ends FILE only"),
+        _ => None,
     }
 }
 
@@ -223,11 +236,14 @@ fn read(
             helper,
             wanted: &|_| true,
         };
-        let mut watch = Watch::new(settings.now);
-        let state = load_beside(&partition.paths(), &how, progress, &mut watch);
-        Ok(state.map(|state| (state, watch, log_start)).with_context(|| partition.path().display().to_string()))
+        let mut watching = Watching::new(log_start, settings.now);
+        let state = load_beside(&partition.paths(), &how, progress, &mut watching);
+        Ok(state
+            .map(|state| (state, watching.finish(), log_start))
+            .with_context(|| partition.path().display().to_string()))
     })?;
     context.end();
+    let loaded: Vec<_> = partitions.iter().zip(loaded).map(|(it, loaded)| it.check_listed().and(loaded)).collect();
     if !loaded.is_empty() && loaded.iter().all(Result::is_err) {
         // Nothing could be read: that is no finding, but a failure.
         loaded.into_iter().collect::<Result<Vec<_>>>()?;

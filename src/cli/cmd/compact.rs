@@ -2,16 +2,16 @@
 
 use super::Outcome;
 use super::new_log::{
-    OTHER_COPIES, OnDamage, Report, Seeking, check_numbers, create, files, find_sound, interrupt, print, publish,
-    read_other, refuse_inside, refuse_unreadable,
+    Metadata, OTHER_COPIES, OnDamage, Report, Seeking, check_numbers, create, files, find_sound, interrupt, open_whole,
+    print, publish, read_other, refuse_inside,
 };
 use crate::cli::Usage;
 use crate::cli::args::CompactArgs;
-use crate::cli::input::{self, Partition};
+use crate::cli::input::Partition;
 use crate::cli::render::compact::{Told, objects};
 use crate::cli::render::compact_text;
 use crate::cli::render::damage::Found;
-use crate::cli::talk::{Context, EmptyFolders};
+use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::log::dir::OtherKind;
 use crate::log::log_dir::{Lock, LogDirFiles};
@@ -32,9 +32,7 @@ const MOST_IN_TEMPORARY: u64 = 1 << 30;
 
 /// Runs it.
 pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
-    context.keep_empty_folders(EmptyFolders::Kept);
-    let partitions = input::open(&args.input, context)?;
-    refuse_unreadable(&partitions, OnDamage::asked(args.skip_damage))?;
+    let partitions = open_whole(&args.input, OnDamage::asked(args.skip_damage), context)?;
     check_numbers(&partitions, OTHER_COPIES)?;
     if args.include_active {
         partitions.iter().try_for_each(refuse_running)?;
@@ -217,7 +215,7 @@ impl Work<'_> {
 
     fn side_files(&self, partition: &Partition, number: i32) -> Result<SideFiles> {
         let dir = partition.dir.as_ref();
-        let metadata = read_other(dir, OtherKind::PartitionMetadata)?;
+        let metadata = Metadata::sound(partition, self.context);
         if metadata.is_none() {
             self.context.note(&format!(
                 "partition {number}: no partition.metadata, by which a broker knows the topic's id: it takes the new folder \

@@ -80,7 +80,7 @@ fn of_place(
 ) -> Result<()> {
     match place {
         Place::Partition { .. } | Place::Copy => of_folder(path, reading, context, files),
-        Place::LogDir(log_dir) => of_log_dir(log_dir, reading, context, files),
+        Place::LogDir(log_dir) => of_log_dir(path, log_dir, reading, context, files),
         Place::Segment(_) => bail!("{}: a segment; --side-files takes the folder it lies in", path.display()),
         Place::Other(other) => bail!("{}: {}", path.display(), what_it_is(other)),
     }
@@ -99,15 +99,34 @@ fn of_folder(path: &Path, reading: &Reading, context: &Context, files: &mut Vec<
 }
 
 /// The log dir's own files, and those of its partitions.
-fn of_log_dir(log_dir: &LogDir, reading: &Reading, context: &Context, files: &mut Vec<SideInput>) -> Result<()> {
+fn of_log_dir(
+    path: &Path,
+    log_dir: &LogDir,
+    reading: &Reading,
+    context: &Context,
+    files: &mut Vec<SideInput>,
+) -> Result<()> {
     files.extend(log_dir.files.iter().filter_map(|path| named(path, reading)));
+    let mut found = false;
     for place in &log_dir.partitions {
         let wanted = reading.partition.is_none_or(|wanted| wanted == place.partition);
         if wanted && (place.variant == Variant::Normal || reading.include_stray) {
-            of_folder(&place.path, reading, context, files)?;
+            found = true;
+            if let Err(error) = of_folder(&place.path, reading, context, files) {
+                not_shown(&error, context);
+            }
         }
     }
-    Ok(())
+    match reading.partition.filter(|_| !found) {
+        Some(wanted) => bail!("{}: no partition {wanted} of __consumer_offsets", path.display()),
+        None => Ok(()),
+    }
+}
+
+/// What cannot be read takes nothing away from the rest.
+fn not_shown(error: &anyhow::Error, context: &Context) {
+    context.note(&format!("not shown: {error:#}"));
+    context.miss();
 }
 
 /// Shows them.
@@ -124,6 +143,7 @@ pub fn run(files: &[SideInput], args: &DumpArgs, context: &mut Context) -> Resul
     };
     let mut faults = 0;
     let mut left = args.limit.unwrap_or(u64::MAX);
+    let mut unread = Vec::new();
     for file in files {
         if left == 0 {
             break;
@@ -132,12 +152,23 @@ pub fn run(files: &[SideInput], args: &DumpArgs, context: &mut Context) -> Resul
             context.note(&format!("{}: Kafka's tool does not know it; take another --format", file.path.display()));
             continue;
         }
-        let shown = read(file)?;
+        let shown = match read(file) {
+            Ok(shown) => shown,
+            Err(error) => {
+                unread.push(error);
+                continue;
+            }
+        };
         faults += shown.file.faults.len() as u64;
         render.file(&shown, left);
         left = left.saturating_sub(shown.file.len() as u64);
         context.out.piece(render.buffer())?;
     }
+    if unread.len() == files.len() {
+        unread.into_iter().try_for_each(Err)?;
+        return Ok(Outcome::Findings);
+    }
+    unread.iter().for_each(|error| not_shown(error, context));
     render.end();
     context.out.rest(render.buffer())?;
     if faults == 0 {

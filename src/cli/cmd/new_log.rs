@@ -3,10 +3,11 @@
 //! Must not know: what any of them writes.
 
 use crate::cli::Usage;
-use crate::cli::args::ReportFormat;
+use crate::cli::args::{Input, ReportFormat};
 use crate::cli::input::{self, Partition};
 use crate::cli::render::damage::Found;
-use crate::cli::talk::Context;
+use crate::cli::talk::{Context, EmptyFolders};
+use crate::log::checkpoint::partition_metadata;
 use crate::log::dir::{OtherKind, PartitionDir, PartitionName};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::{FileOut, OutDir};
@@ -111,17 +112,23 @@ pub(super) fn refuse_inside<'p>(
     Ok(())
 }
 
-/// A log of which a segment cannot be read is damaged, like one with a hole.
-pub(super) fn refuse_unreadable(partitions: &[Partition], on_damage: OnDamage) -> Result<()> {
-    let mut all = partitions.iter().flat_map(|it| it.unreadable_names().map(move |name| it.path().join(name)));
-    match all.next() {
-        Some(path) if on_damage == OnDamage::Refuse => bail!(
-            "{}: no file that can be read; a log of which a part is missing is not rewritten: take a replica's copy, \
-             'grouplog salvage' makes a log of the rest, or pass --skip-damage",
-            path.display()
+/// Opens what the paths name. A log of which a segment or a partition cannot be read is damaged, like one with a hole.
+pub(super) fn open_whole(input: &Input, on_damage: OnDamage, context: &mut Context) -> Result<Vec<Partition>> {
+    context.keep_empty_folders(EmptyFolders::Kept);
+    context.keep_unreadable_folders();
+    let mut partitions = input::open(input, context)?;
+    let file = |it: &Partition, name: &str| format!("{}: no file that can be read", it.path().join(name).display());
+    let files = partitions.iter().flat_map(|it| it.unreadable_names().map(move |name| file(it, name)));
+    let folders = partitions.iter().filter_map(|it| it.check_listed().err()).map(|error| format!("{error:#}"));
+    match files.chain(folders).next() {
+        Some(what) if on_damage == OnDamage::Refuse => bail!(
+            "{what}; a log of which a part is missing is not rewritten: take a replica's copy, 'grouplog salvage' makes a \
+             log of the rest, or pass --skip-damage"
         ),
-        _ => Ok(()),
+        _ => {}
     }
+    input::listed(&mut partitions, context)?;
+    Ok(partitions)
 }
 
 pub(super) fn files(partition: &Partition) -> Vec<FileIn> {
@@ -132,6 +139,43 @@ pub(super) fn files(partition: &Partition) -> Vec<FileIn> {
 pub(super) fn read_other(dir: Option<&PartitionDir>, kind: OtherKind) -> Result<Option<Vec<u8>>> {
     let Some(file) = dir.and_then(|dir| dir.other(kind)) else { return Ok(None) };
     Ok(Some(crate::files::read(&file.path).with_context(|| file.path.display().to_string())?))
+}
+
+/// `partition.metadata`, by which a broker knows the topic's id.
+pub(super) enum Metadata {
+    /// As a broker takes it.
+    Sound(Vec<u8>),
+    /// There is none.
+    Missing,
+    /// A broker stops at it, or it cannot be read, and why.
+    Broken(String),
+}
+
+impl Metadata {
+    pub fn of(partition: &Partition) -> Self {
+        match read_other(partition.dir.as_ref(), OtherKind::PartitionMetadata) {
+            Ok(None) => Metadata::Missing,
+            Ok(Some(bytes)) => match partition_metadata(&bytes).malformed {
+                None => Metadata::Sound(bytes),
+                Some(why) => Metadata::Broken(format!("a broker stops at it: {why}")),
+            },
+            Err(error) => Metadata::Broken(error.root_cause().to_string()),
+        }
+    }
+
+    /// What to carry over. What is broken is left out, which is told.
+    pub fn sound(partition: &Partition, context: &Context) -> Option<Vec<u8>> {
+        match Metadata::of(partition) {
+            Metadata::Sound(bytes) => Some(bytes),
+            Metadata::Missing => None,
+            Metadata::Broken(why) => {
+                let path = partition.path().join("partition.metadata");
+                context.note(&format!("{}: left out ({why})", path.display()));
+                context.miss();
+                None
+            }
+        }
+    }
 }
 
 /// What to do about damage.

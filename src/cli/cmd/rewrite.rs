@@ -7,15 +7,15 @@ pub mod selectors;
 
 use super::Outcome;
 use super::new_log::{
-    OTHER_COPIES, OnDamage, Report, check_numbers, create, interrupt, print, publish, refuse_inside, refuse_unreadable,
+    OTHER_COPIES, OnDamage, Report, check_numbers, create, interrupt, open_whole, print, publish, refuse_inside,
 };
 use crate::cli::Usage;
 use crate::cli::args::RewriteArgs;
-use crate::cli::input::{self, Partition};
+use crate::cli::input::Partition;
 use crate::cli::render::damage::Found;
-use crate::cli::render::name::visible;
+use crate::cli::render::name::{visible, visible_path};
 use crate::cli::render::rewrite::{Told, Wrote, misplaced_words, objects, text, unmet_json, unmet_text};
-use crate::cli::talk::{Context, EmptyFolders};
+use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::place::{Place, classify};
@@ -41,9 +41,7 @@ use std::path::Path;
 
 /// Runs it.
 pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
-    context.keep_empty_folders(EmptyFolders::Kept);
-    let partitions = input::open(&args.input, context)?;
-    refuse_unreadable(&partitions, OnDamage::asked(args.skip_damage))?;
+    let partitions = open_whole(&args.input, OnDamage::asked(args.skip_damage), context)?;
     check(args, &partitions)?;
     let interrupt = interrupt()?;
     let out = match &args.out {
@@ -284,7 +282,7 @@ impl<'j> Job<'j> {
     fn named(&self, partition: &Partition) -> String {
         let path = partition.path();
         let name = if self.args.redact { path.file_name().map(Path::new) } else { None };
-        name.unwrap_or(path).display().to_string()
+        visible_path(name.unwrap_or(path))
     }
 
     /// Groups whose new names hash elsewhere.

@@ -1,15 +1,18 @@
 //! `salvage`: a loadable copy of a damaged log, and exactly what was lost.
 
 use super::Outcome;
-use super::new_log::{Report, check_numbers, create, files, interrupt, print, publish, read_other, refuse_inside};
+use super::new_log::{
+    Metadata, Report, check_numbers, create, files, interrupt, print, publish, read_other, refuse_inside,
+};
 use crate::cli::Usage;
 use crate::cli::args::SalvageArgs;
 use crate::cli::input::{self, Partition};
 use crate::cli::render::salvage::{Told, objects};
 use crate::cli::render::salvage_text;
 use crate::cli::talk::{Context, EmptyFolders};
-use crate::log::dir::{OtherKind, PartitionDir};
-use crate::log::{DEFAULT_MAX_INFLATED, checkpoint};
+use crate::log::dir::{OtherFile, OtherKind, PartitionDir};
+use crate::log::producer_state::{self, ABORTED_VERSION, AbortedTxn};
+use crate::log::{DEFAULT_MAX_INFLATED, checkpoint, index};
 use crate::model::load::log_start;
 use crate::model::preflight::{Coordinator, Verdict, preflight};
 use crate::model::rules::Release;
@@ -32,12 +35,19 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
     let reading = &args.input.reading;
     let empty = if args.include_leftovers { EmptyFolders::KeptWithLeftovers } else { EmptyFolders::Kept };
     context.keep_empty_folders(empty);
+    context.keep_unreadable_folders();
     let partitions = input::open(&args.input, context)?;
+    if partitions.iter().all(|partition| partition.unlisted.is_some()) && args.also.is_empty() {
+        partitions.iter().try_for_each(Partition::check_listed)?;
+    }
     check_numbers(&partitions, ", and the others with --also")?;
     let replicas = args
         .also
         .iter()
-        .map(|path| input::open_paths(std::slice::from_ref(path), reading, context))
+        .map(|path| {
+            let mut copies = input::open_paths(std::slice::from_ref(path), reading, context)?;
+            input::listed(&mut copies, context).map(|()| copies)
+        })
         .collect::<Result<Vec<_>>>()?;
     check_copies(args, &partitions, &replicas)?;
     let interrupt = interrupt()?;
@@ -56,8 +66,9 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
     let mut work = Work { args, interrupt, replicas, context, before: 0 };
     let mut outcome = Outcome::Clean;
     for partition in &partitions {
-        let salvage = work.partition(partition, out.as_ref(), &mut report)?;
-        if salvage.is_damaged() {
+        // Of a folder that cannot be listed there is nothing to write, unless another copy has it.
+        let is_there = partition.unlisted.is_none() || work.copies(partition.number).next().is_some();
+        if work.partition(partition, out.as_ref().filter(|_| is_there), &mut report)? == Outcome::Findings {
             outcome = Outcome::Findings;
         }
     }
@@ -107,7 +118,7 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    fn partition(&mut self, partition: &Partition, out: Option<&OutDir>, report: &mut Report) -> Result<Salvage> {
+    fn partition(&mut self, partition: &Partition, out: Option<&OutDir>, report: &mut Report) -> Result<Outcome> {
         let number = partition.number.unwrap_or_default();
         let wreck = self.wreck(partition);
         let manner = self.manner();
@@ -129,11 +140,22 @@ impl Work<'_> {
             (None, None) => {}
         }
         salvage.settle_losses(&self.interrupt)?;
-        let unreadable = partition.unreadable_names().collect();
-        let told = Told { partition: number, path: partition.path(), salvage: &salvage, unreadable, done, verdict };
+        let told = Told {
+            partition: number,
+            path: partition.path(),
+            salvage: &salvage,
+            unlisted: partition.unlisted.as_deref(),
+            metadata: match Metadata::of(partition) {
+                Metadata::Broken(why) => Some(why),
+                _ => None,
+            },
+            unreadable: partition.unreadable_names().collect(),
+            done,
+            verdict,
+        };
         report.text(|to| salvage_text::write(&told, to))?;
         objects(&told, &mut |object| report.object(object))?;
-        Ok(salvage)
+        Ok(if told.is_whole() { Outcome::Clean } else { Outcome::Findings })
     }
 
     fn judge(&self, segments: &[PathBuf], broker: Coordinator) -> Result<Verdict> {
@@ -150,12 +172,7 @@ impl Work<'_> {
         out: &OutDir,
         number: i32,
     ) -> Result<(Done, Verdict)> {
-        let metadata = self.metadata(partition, number)?;
-        if metadata.as_ref().is_some_and(|bytes| checkpoint::topic_id(bytes).is_none()) {
-            self.context.note(&format!(
-                "partition {number}: partition.metadata names no topic id that makes sense; it is carried over as it is"
-            ));
-        }
+        let metadata = self.metadata(partition, number);
         if metadata.is_none() {
             self.context.note(&format!(
                 "partition {number}: no partition.metadata, by which a broker knows the topic's id: it takes the new folder \
@@ -238,13 +255,13 @@ impl Work<'_> {
         self.replicas.iter().flatten().filter(move |replica| replica.number == number)
     }
 
-    fn metadata(&self, partition: &Partition, number: i32) -> Result<Option<Vec<u8>>> {
-        for copy in std::iter::once(partition).chain(self.copies(Some(number))) {
-            if let Some(bytes) = read_other(copy.dir.as_ref(), OtherKind::PartitionMetadata)? {
-                return Ok(Some(bytes));
-            }
-        }
-        Ok(None)
+    /// The first that a broker would take.
+    fn metadata(&self, partition: &Partition, number: i32) -> Option<Vec<u8>> {
+        let mut copies = std::iter::once(partition).chain(self.copies(Some(number)));
+        copies.find_map(|copy| match Metadata::of(copy) {
+            Metadata::Sound(bytes) => Some(bytes),
+            _ => None,
+        })
     }
 }
 
@@ -256,11 +273,26 @@ fn reached(dir: &PartitionDir) -> Option<Reached> {
         let last = read.entries.last().filter(|_| read.oddities.is_empty() && ascends)?;
         Some(Reached { end: last.start_offset, file: "leader-epoch-checkpoint".to_owned() })
     });
-    let snapshots = dir.others.iter().filter(|file| file.kind == OtherKind::ProducerSnapshot).filter_map(|file| {
-        let end = file.name.split_once('.')?.0.parse().ok()?;
-        Some(Reached { end, file: file.name.clone() })
+    let of_kind = |kind: OtherKind| dir.others.iter().filter(move |file| file.kind == kind);
+    let base_offset = |file: &OtherFile| file.name.split_once('.')?.0.parse().ok();
+    let snapshots = of_kind(OtherKind::ProducerSnapshot)
+        .filter_map(|file| Some(Reached { end: base_offset(file)?, file: file.name.clone() }));
+    // Each of the two kinds is believed where all of it makes sense.
+    let newest = |kind| of_kind(kind).max_by(|a, b| a.name.cmp(&b.name));
+    let index = newest(OtherKind::OffsetIndex).and_then(|file| {
+        let index = index::offset_index(&crate::files::read(&file.path).ok()?, base_offset(file)?);
+        let ascends = index.entries.is_sorted_by_key(|entry| (entry.offset, entry.position));
+        let last = index.entries.last().filter(|_| ascends && index.odd_bytes == 0)?;
+        Some(Reached { end: last.offset.saturating_add(1), file: file.name.clone() })
     });
-    snapshots.chain(epochs).filter(|it| it.end >= 0).max_by_key(|it| it.end)
+    let aborted = newest(OtherKind::TransactionIndex).and_then(|file| {
+        let read = producer_state::txn_index(&crate::files::read(&file.path).ok()?);
+        let makes_sense = |it: &AbortedTxn| it.version == ABORTED_VERSION && it.first_offset <= it.last_offset;
+        let ascends = read.entries.is_sorted_by_key(|entry| entry.last_offset);
+        let last = read.entries.last().filter(|_| ascends && read.entries.iter().all(makes_sense))?;
+        Some(Reached { end: last.last_offset.saturating_add(1), file: file.name.clone() })
+    });
+    snapshots.chain(epochs).chain(index).chain(aborted).filter(|it| it.end >= 0).max_by_key(|it| it.end)
 }
 
 /// The records that a broker refuses, by offset, and why.

@@ -8,12 +8,11 @@ use crate::cli::args::{By, StatsArgs, TextFormat};
 use crate::cli::input::{self, Partition};
 use crate::cli::render::stats::{self as render, Told, View};
 use crate::cli::render::stats_json;
-use crate::cli::state::{in_parallel, threads};
+use crate::cli::state::in_parallel;
 use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::log_dir::{CheckpointKind, LogDirFiles};
-use crate::model::load::log_start;
 use crate::rewrite::compact::{Aim, BeyondOpen, Extent};
 use crate::words::counted;
 use anyhow::{Context as _, Result};
@@ -25,8 +24,8 @@ pub fn run(args: &StatsArgs, context: &mut Context) -> Result<Outcome> {
     context.keep_unreadable_folders();
     let partitions = input::open_once(&args.input, context)?;
     context.begin(partitions.iter().map(Partition::bytes).sum());
-    let now = now(args);
-    let found = in_parallel(&partitions, threads(args.threads), context, |partition, progress| {
+    let now = args.whole.now();
+    let found = in_parallel(&partitions, args.whole.threads(), context, |partition, progress| {
         Ok(one(args, reading, partition, now, progress).with_context(|| partition.path().display().to_string()))
     })?;
     context.end();
@@ -68,14 +67,13 @@ fn one(
     now: i64,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Found> {
-    let start = partition.dir.as_ref().and_then(|dir| log_start(&dir.path, partition.number?));
     let aim = Aim {
         now,
         delete_retention_ms: args.delete_retention,
         segment_bytes: args.segment_bytes as u64,
         extent: extent(args),
         beyond_open: BeyondOpen::Never,
-        log_start: start.filter(|start| *start > 0 && !args.ignore_log_start),
+        log_start: args.whole.start_of(partition),
         max_inflated: args.input.reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED),
     };
     let paths = partition.paths();
@@ -107,11 +105,6 @@ fn extent(args: &StatsArgs) -> Extent {
     if args.closed_only { Extent::Closed } else { Extent::All }
 }
 
-fn now(args: &StatsArgs) -> i64 {
-    let clock = time::now();
-    args.clock.now.map_or(clock, |moment| moment.millis(clock))
-}
-
 fn settings(args: &StatsArgs, now: i64) -> Settings {
     Settings {
         min_cleanable_ratio: args.min_cleanable_dirty_ratio,
@@ -130,7 +123,7 @@ fn reading(args: &StatsArgs) -> Result<Reading, Usage> {
         return Ok(Reading::Sample(sample));
     }
     let Some(range) = args.time else { return Ok(Reading::All) };
-    let now = now(args);
+    let now = args.whole.now();
     let millis = |moment: Option<time::Moment>, none| moment.map_or(none, |moment| moment.millis(now));
     let window = Window { from: millis(range.from, i64::MIN), until: millis(range.until, i64::MAX) };
     if window.from > window.until {
@@ -149,12 +142,21 @@ fn by(args: &StatsArgs) -> Result<Vec<By>, Usage> {
         ([], false) => vec![By::Type, By::Group],
         (some, _) => some.to_vec(),
     };
-    by.dedup();
+    let mut seen = Vec::new();
+    by.retain(|it| {
+        !seen.contains(it) && {
+            seen.push(*it);
+            true
+        }
+    });
     match by.iter().find(|it| args.headers_only && !it.is_of_heads()) {
         Some(it) => Err(Usage(format!(
             "--headers-only: the heads of batches do not tell the {}; count by segment, hour or producer",
             it.name()
         ))),
+        None if args.format == TextFormat::Csv && args.why_not_cleaned => {
+            Err(Usage("--format csv: the rows do not tell why; give --why-not-cleaned another format".to_owned()))
+        }
         None if args.format == TextFormat::Csv && by.len() > 1 => {
             Err(Usage("--format csv: a table has one head; count by one thing only".to_owned()))
         }

@@ -2,33 +2,34 @@
 
 use super::Outcome;
 use crate::audit::commands::Commands;
-use crate::audit::transactions::{Audited, Looking, audit};
+use crate::audit::transactions::{self, Audited, Looking, audit};
 use crate::cli::args::{TextFormat, TxnsArgs};
 use crate::cli::input::{self, Partition};
 use crate::cli::render::txns::{self, Told};
 use crate::cli::render::txns_json;
 use crate::cli::select::GroupFilter;
-use crate::cli::state::{in_parallel, threads};
+use crate::cli::state::in_parallel;
 use crate::cli::talk::Context;
-use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
-use crate::model::load::log_start;
-use crate::model::transactions::Transaction;
+use crate::model::transactions::{Ending, Transaction};
 use crate::words::counted;
 use anyhow::{Context as _, Result};
 
 /// How many disagreements of a partition's files are named on stderr.
 const MOST_NAMED: usize = 5;
+/// So many transactions that ended are shown of a partition in the table.
+const LAST: usize = 20;
+/// Clocks of machines differ by less than this, in ms.
+const CLOCKS_DIFFER: i64 = 60_000;
 
 /// Runs it.
 pub fn run(args: &TxnsArgs, context: &mut Context) -> Result<Outcome> {
     let filter = GroupFilter::new(&args.choice)?;
     context.keep_unreadable_folders();
     let partitions = input::open_once(&args.input, context)?;
-    let clock = time::now();
-    let now = args.clock.now.map_or(clock, |moment| moment.millis(clock));
+    let now = args.whole.now();
     context.begin(partitions.iter().map(Partition::bytes).sum());
-    let audited = in_parallel(&partitions, threads(args.threads), context, |partition, progress| {
+    let audited = in_parallel(&partitions, args.whole.threads(), context, |partition, progress| {
         Ok(look(args, partition, now, progress).with_context(|| partition.path().display().to_string()))
     })?;
     context.end();
@@ -40,19 +41,14 @@ pub fn run(args: &TxnsArgs, context: &mut Context) -> Result<Outcome> {
     let told: Vec<_> = partitions
         .iter()
         .zip(&audited)
-        .map(|(partition, audited)| {
-            let all = audited.transactions.all.iter().enumerate();
-            let shown = all.filter(|(_, it)| asked_for(args, &filter, audited, it, now));
-            let partition_number = partition.number;
-            Told {
-                partition: partition_number,
-                path: partition.path(),
-                audited,
-                shown: shown.map(|(number, _)| number).collect(),
-                max_timeout_ms: args.max_transaction_timeout,
-                now,
-                commands: &commands,
-            }
+        .map(|(partition, audited)| Told {
+            partition: partition.number,
+            path: partition.path(),
+            audited,
+            shown: shown(args, &filter, audited, now),
+            max_timeout_ms: args.max_transaction_timeout,
+            now,
+            commands: &commands,
         })
         .collect();
     let text = match (args.format, args.producers) {
@@ -69,18 +65,17 @@ pub fn run(args: &TxnsArgs, context: &mut Context) -> Result<Outcome> {
 }
 
 fn look(args: &TxnsArgs, partition: &Partition, now: i64, progress: &mut dyn FnMut(u64)) -> Result<Audited> {
-    let start = partition.dir.as_ref().and_then(|dir| log_start(&dir.path, partition.number?));
-    let narrow = args.format == TextFormat::Table && args.choice.is_empty() && args.producer_id.is_empty();
+    let is_chosen = !args.choice.is_empty() || !args.producer_id.is_empty();
     let how = Looking {
         dir: partition.dir.as_ref(),
-        log_start: start.filter(|start| *start > 0 && !args.ignore_log_start),
+        log_start: args.whole.start_of(partition),
         max_inflated: args.input.reading.max_inflated.unwrap_or(DEFAULT_MAX_INFLATED),
         // What is not shown is not kept.
         most_ended: match args.open || args.hanging || args.producers {
-            true if args.choice.is_empty() && args.producer_id.is_empty() => 0,
-            true => usize::MAX,
-            false if narrow => args.last,
-            false => usize::MAX,
+            // Of those that are chosen all are counted.
+            _ if is_chosen => usize::MAX,
+            true => 0,
+            false => most_ended(args),
         },
         now,
     };
@@ -99,11 +94,35 @@ fn select(args: &TxnsArgs, filter: &GroupFilter, audited: &mut Audited) {
     let mut kept = keep.iter();
     audited.agreements.retain(|_| kept.next().is_some_and(|keep| *keep));
     audited.transactions.count_anew();
+    audited
+        .transactions
+        .producers
+        .retain(|it| args.producer_id.is_empty() || args.producer_id.contains(&it.producer_id));
+}
+
+/// How many of the transactions that ended are shown of a partition.
+fn most_ended(args: &TxnsArgs) -> usize {
+    args.last.unwrap_or(if args.format == TextFormat::Table { LAST } else { usize::MAX })
+}
+
+/// Numbers of those that are shown.
+fn shown(args: &TxnsArgs, filter: &GroupFilter, audited: &Audited, now: i64) -> Vec<usize> {
+    let has_ended = |it: &Transaction| matches!(it.ending, Ending::Committed | Ending::Aborted);
+    let all = audited.transactions.all.iter().enumerate();
+    let asked_for: Vec<_> = all.filter(|(_, it)| asked_for(args, filter, audited, it, now)).collect();
+    let ended = asked_for.iter().filter(|(_, it)| has_ended(it)).count();
+    let mut too_many = ended.saturating_sub(most_ended(args));
+    let mut is_among_last = |it: &Transaction| {
+        let is_left_out = has_ended(it) && too_many > 0;
+        too_many -= usize::from(is_left_out);
+        !is_left_out
+    };
+    asked_for.into_iter().filter(|(_, it)| is_among_last(it)).map(|(number, _)| number).collect()
 }
 
 fn asked_for(args: &TxnsArgs, filter: &GroupFilter, audited: &Audited, it: &Transaction, now: i64) -> bool {
     (!args.open || it.pins)
-        && (!args.hanging || txns::hangs(it, now, args.max_transaction_timeout))
+        && (!args.hanging || transactions::hangs(it, now, args.max_transaction_timeout))
         && (args.producer_id.is_empty() || args.producer_id.contains(&it.producer_id))
         && (args.choice.is_empty() || audited.transactions.groups_of(it).any(|group| filter.matches(group)))
 }
@@ -116,6 +135,14 @@ fn say(told: &[Told<'_>], context: &Context) -> Outcome {
         if it.hanging() > 0 {
             outcome = Outcome::Findings;
             context.note(&format!("{path}: {} hanging", counted(it.hanging(), "transaction")));
+        }
+        let all = it.audited.transactions.all.iter();
+        let ahead = all.filter(|one| it.ahead(one).is_some_and(|by| by > CLOCKS_DIFFER)).count();
+        if ahead > 0 {
+            context.note(&format!(
+                "{path}: {} from ahead of now: nothing tells whether one hangs; is the clock of this machine (or --now) right?",
+                counted(ahead as u64, "open transaction")
+            ));
         }
         let damaged = it.audited.transactions.damaged;
         if damaged > 0 {

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// Runs it.
 pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
+    context.keep_unreadable_folders();
     if !args.fast {
         context.tell_of_files();
     }
@@ -33,7 +34,8 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
     let judged = in_parallel(&partitions, threads, context, |partition, progress| {
         let verified = one(partition, log_dir_of(partition, &log_dirs), args, helper, progress);
         let judged = verified.and_then(|verified| Ok((verified, verdicts(partition, &brokers, args)?)));
-        Ok(judged.with_context(|| partition.path().display().to_string()))
+        let judged = judged.with_context(|| partition.path().display().to_string());
+        Ok(partition.check_listed().and(judged))
     })?;
     context.end();
     let judged = if judged.iter().all(Result::is_err) {
@@ -67,7 +69,8 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
 
 /// A partition that cannot be read takes nothing away from the others.
 fn unreadable(partition: &Partition, error: &anyhow::Error) -> (Verified, Vec<Verdict>) {
-    let finding = Finding::new(Code::SegmentUnreadable, format!("{error:#}"));
+    let why = format!("not read, nor anything of the partition: {}", error.root_cause());
+    let finding = Finding::new(Code::SegmentUnreadable, why);
     let findings = vec![Finding { partition: partition.number, ..finding }];
     (Verified { findings, counts: Counts::default() }, Vec::new())
 }

@@ -5,6 +5,7 @@
 use super::findings::{place, severity};
 use super::name::visible;
 use super::table::{Looking, Looks};
+use super::wrap;
 use crate::audit::{Code, Fact, Finding, Severity};
 use crate::words::counted;
 
@@ -40,20 +41,22 @@ pub fn text(findings: &[Finding], looked: Looked, listing: Listing, looks: Looks
     let sums: Vec<_> = sums.iter().map(|(it, name)| (count(*it), *name)).filter(|(n, _)| *n > 0).collect();
     let sums: Vec<_> = sums.iter().map(|(n, name)| counted(*n, name)).collect();
     let said = if sums.is_empty() { "nothing to report".to_owned() } else { sums.join(", ") };
-    let mut out = format!(
-        "{} in {}, {} bytes: {said}\n",
+    let totals = format!(
+        "{} in {}, {} bytes: {said}",
         counted(looked.groups, "group"),
         counted(looked.partitions, "partition"),
         looked.bytes
     );
+    let mut out = format!("{}\n", wrap::line(&totals, looks));
     for run in findings.chunk_by(|a, b| kind(a) == kind(b)) {
         block(run, looked, listing, looks, &mut out);
     }
     if !findings.is_empty() {
-        out.push_str(match listing {
-            Listing::All => "\n'grouplog explain CODE' tells more.\n",
-            Listing::First => "\n'grouplog explain CODE' tells more; -v or --format jsonl lists every finding.\n",
-        });
+        let more = match listing {
+            Listing::All => "'grouplog explain CODE' tells more.",
+            Listing::First => "'grouplog explain CODE' tells more; -v or --format jsonl lists every finding.",
+        };
+        out.push_str(&format!("\n{}\n", wrap::line(more, looks)));
     }
     out
 }
@@ -97,7 +100,7 @@ fn block(run: &[Finding], looked: Looked, listing: Listing, looks: Looks, out: &
         let place = [path, Some(place(finding)).filter(|it| !it.is_empty())];
         let place = place.into_iter().flatten().collect::<Vec<_>>().join(", ");
         let place = if place.is_empty() { place } else { format!("{place}: ") };
-        out.push_str(&format!("    {place}{}\n", finding.message));
+        out.push_str(&format!("{}\n", wrap::line(&format!("    {place}{}", finding.message), looks)));
         if let Some(command) = command(finding).filter(|_| listing == Listing::All) {
             out.push_str(&format!("        $ {command}\n"));
         }
@@ -111,7 +114,7 @@ fn block(run: &[Finding], looked: Looked, listing: Listing, looks: Looks, out: &
         Some(command) if listing == Listing::First => out.push_str(&format!("    $ {command}\n")),
         None if how_bad > Severity::Info => {
             let code = Code::of_name(name).unwrap_or(first.code);
-            out.push_str(&format!("    -> {}\n", code.next_step()));
+            out.push_str(&format!("    -> {}\n", wrap::behind(code.next_step(), 7, 7, looks)));
         }
         _ => {}
     }

@@ -4,6 +4,7 @@
 //! Must not know: how any of it was found.
 
 use super::damage::Found;
+use super::name::lossless_path;
 use crate::log::dir::OFFSETS_TOPIC;
 use crate::rewrite::compact::clean::Cleaned;
 use crate::rewrite::compact::survey::Survey;
@@ -172,7 +173,7 @@ fn summary(told: &Told<'_>) -> Value {
     let checkpoints = told.checkpoints();
     json!({
         "topic": OFFSETS_TOPIC,
-        "path": told.path.display().to_string(),
+        "path": lossless_path(told.path),
         "written": told.written,
         "now": aim.now,
         "deleteRetentionMs": aim.delete_retention_ms,

@@ -3,6 +3,7 @@
 //! Must not know: how any of it was found.
 
 use super::compact::Told;
+use super::name::visible_path;
 use super::table::{Looking, Looks, Table};
 use crate::cli::time::rfc3339;
 use crate::words::counted;
@@ -27,7 +28,7 @@ pub fn write(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
 
 fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     let (before, after, behind) = (&told.survey.before, &told.cleaned.after, &told.cleaned.behind);
-    writeln!(to, "partition {}: {}", told.partition, told.path.display())?;
+    writeln!(to, "partition {}: {}", told.partition, visible_path(told.path))?;
     let verb = if told.written { "kept" } else { "would be kept" };
     writeln!(
         to,

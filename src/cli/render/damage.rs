@@ -44,7 +44,16 @@ impl Found {
             segment: salvage.sources.name(it.source).to_owned(),
             incident: it.clone(),
         };
-        let told = Told { partition, path, salvage, unreadable: Vec::new(), done: None, verdict: None };
+        let told = Told {
+            partition,
+            path,
+            salvage,
+            unlisted: None,
+            metadata: None,
+            unreadable: Vec::new(),
+            done: None,
+            verdict: None,
+        };
         let mut lines = Vec::new();
         salvage_text::losses(&told, &mut lines)?;
         Ok(Found {

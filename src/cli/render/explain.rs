@@ -3,6 +3,7 @@
 //! Must not know: any one code.
 
 use super::table::{Looking, Looks, Table};
+use super::wrap::lines;
 use crate::audit::{Area, Code};
 use serde_json::{Value, json};
 
@@ -110,18 +111,7 @@ fn bold(text: &str, looks: Looks) -> String {
 
 /// Lines of words, four blanks in front.
 fn wrapped(text: &str, width: usize) -> String {
-    let mut out = String::new();
-    let mut line = String::from("   ");
-    for word in text.split(' ') {
-        if line.chars().count() + 1 + word.chars().count() > width && line.trim() != "" {
-            out.push_str(&format!("{line}\n"));
-            line = String::from("   ");
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    out.push_str(&format!("{line}\n"));
-    out
+    lines(text, 4, 4, width).iter().map(|line| format!("    {line}\n")).collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 //!
 //! Must not know: who found them.
 
-use super::name::{lossless, visible};
+use super::name::{lossless, lossless_path, visible};
 use super::table::{Looking, Looks, Table};
+use super::wrap;
 use crate::audit::{Code, Fact, Finding, Severity};
 use crate::cli::args::TextFormat;
 use crate::cli::render::document;
@@ -26,7 +27,7 @@ pub fn finding_json(finding: &Finding) -> Value {
         "code": finding.code.name(),
         "severity": finding.severity.name(),
         "partition": finding.partition,
-        "path": finding.path.as_deref().map(|path| lossless(path.as_os_str().as_encoded_bytes())),
+        "path": finding.path.as_deref().map(lossless_path),
         "segment": finding.segment,
         "position": finding.position,
         "offset": finding.offset,
@@ -61,7 +62,7 @@ fn csv(findings: &[Finding]) -> String {
             it.severity.name().to_owned(),
             it.partition.map(|n| n.to_string()).unwrap_or_default(),
             it.path.as_deref().map(|path| visible(path.as_os_str().as_encoded_bytes())).unwrap_or_default(),
-            it.segment.clone().unwrap_or_default(),
+            it.segment.as_deref().map(|name| visible(name.as_bytes())).unwrap_or_default(),
             it.position.map(|n| n.to_string()).unwrap_or_default(),
             it.offset.map(|n| n.to_string()).unwrap_or_default(),
             it.group.as_deref().map(visible).unwrap_or_default(),
@@ -78,13 +79,11 @@ fn text(findings: &[Finding], looks: Looks) -> String {
     }
     let mut out = String::new();
     for it in findings {
-        out.push_str(&format!(
-            "{} {}  {}\n    {}\n",
-            severity(it.severity, looks),
-            it.code.name(),
-            place(it),
-            it.message
-        ));
+        let name = it.code.name();
+        // Seven columns for the severity, which may carry escapes for colour.
+        let place = wrap::behind(&place(it), 7 + 1 + name.len() + 2, 8, looks);
+        let message = wrap::behind(&it.message, 4, 4, looks);
+        out.push_str(&format!("{} {name}  {place}\n    {message}\n", severity(it.severity, looks)));
     }
     let mut codes: Vec<Code> = Vec::new();
     for it in findings.iter().filter(|it| it.severity > Severity::Info && it.code != Code::More) {
@@ -96,7 +95,7 @@ fn text(findings: &[Finding], looks: Looks) -> String {
         out.push_str("\nWhat to do:\n");
     }
     for code in codes {
-        out.push_str(&format!("    {}: {}\n", code.name(), code.next_step()));
+        out.push_str(&format!("{}\n", wrap::line(&format!("    {}: {}", code.name(), code.next_step()), looks)));
     }
     let count = |severity| findings.iter().filter(|it| it.severity == severity).count() as u64;
     let sums = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "info")];
@@ -124,7 +123,8 @@ pub(super) fn place(finding: &Finding) -> String {
     let position = finding.position.map(|n| format!("byte {n}"));
     let offset = finding.offset.map(|n| format!("offset {n}"));
     let group = finding.group.as_deref().map(|name| format!("group {}", visible(name)));
-    let parts = [partition, finding.segment.clone(), position, offset, group];
+    let segment = finding.segment.as_deref().map(|name| visible(name.as_bytes()));
+    let parts = [partition, segment, position, offset, group];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -146,7 +146,7 @@ pub fn verdict_lines(partitions: &[Option<i32>], verdicts: &[Vec<Verdict>], look
             Some((_, verdict)) => {
                 let numbers: Vec<_> = fails.iter().map(|(n, _)| n.map_or("-".to_owned(), |n| n.to_string())).collect();
                 let which = if partitions.len() == 1 { String::new() } else { format!(" of {}", numbers.join(", ")) };
-                let text = format!("FAILS{which}: {}", verdict.consequence());
+                let text = wrap::behind(&format!("FAILS{which}: {}", verdict.consequence()), 13, 13, looks);
                 if looks.color == Looking::Bright { format!("\x1b[31m{text}\x1b[0m") } else { text }
             }
         };

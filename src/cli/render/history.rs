@@ -5,6 +5,7 @@
 use super::history_words::{Names, headline, particulars};
 use super::name::visible;
 use super::table::{Looks, Table};
+use super::wrap::lines;
 use crate::cli::time::rfc3339;
 use crate::model::history::event::{Event, Story, What};
 use crate::model::view::Member;
@@ -132,27 +133,8 @@ fn width_of_what(story: &Story, looks: Looks) -> usize {
 
 /// Breaks a line at blanks, so that what goes on stands deeper than where it began.
 fn wrapped(line: &str, indent: usize, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut now = " ".repeat(indent);
-    let mut length = indent;
-    let mut empty = true;
-    for word in line.split(' ') {
-        let letters = word.chars().count();
-        if !empty && length + 1 + letters > width {
-            lines.push(std::mem::replace(&mut now, " ".repeat(indent + 2)));
-            length = indent + 2;
-            empty = true;
-        }
-        if !empty {
-            now.push(' ');
-            length += 1;
-        }
-        now.push_str(word);
-        length += letters;
-        empty = false;
-    }
-    lines.push(now);
-    lines
+    let indents = std::iter::once(indent).chain(std::iter::repeat(indent + 2));
+    indents.zip(lines(line, indent, indent + 2, width)).map(|(indent, line)| format!("{:indent$}{line}", "")).collect()
 }
 
 /// `2026-11-29` and `21:44:36.568`; no day where there is no time.

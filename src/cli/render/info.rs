@@ -2,6 +2,7 @@
 //!
 //! Must not know: how it was found.
 
+use super::name::visible_path;
 use super::table::{Looks, Table, csv_line};
 use crate::cli::input::{Partition, left_out_reason};
 use crate::cli::time::rfc3339;
@@ -36,10 +37,6 @@ pub struct Found {
 impl Found {
     fn number(&self) -> String {
         number_or_dash(self.partition.number)
-    }
-
-    pub(super) fn path(&self) -> String {
-        self.partition.path().display().to_string()
     }
 
     /// What a checkpoint of the log dir says; nothing of copies on their way in or out, which it does not mean.
@@ -135,7 +132,7 @@ fn rows(found: &[Found], looks: Looks, out: &mut Json) {
             list(inventory.codecs().iter().map(|(codec, _)| codec_name(*codec))),
             list(inventory.magics().iter().map(|(magic, _)| magic.to_string())),
             damage.to_string(),
-            each.path(),
+            visible_path(each.partition.path()),
         ]);
     }
     let firsts = found.iter().filter_map(|each| each.inventory.times().first());
@@ -160,7 +157,7 @@ fn rows(found: &[Found], looks: Looks, out: &mut Json) {
         out.raw("\n+  and those in compressed batches of magic 0 or 1, whose heads do not say how many\n");
     }
     for log_dir in log_dirs(found) {
-        out.raw(&format!("\nlog dir  {}: {}\n", log_dir.path.display(), log_dir_words(log_dir)));
+        out.raw(&format!("\nlog dir  {}: {}\n", visible_path(&log_dir.path), log_dir_words(log_dir)));
     }
 }
 
@@ -189,7 +186,7 @@ fn block(found: &Found, looks: Looks, out: &mut Json) {
     let inventory = &found.inventory;
     let mut line = |name: &str, text: String| out.raw(&format!("{name:<15}  {text}\n"));
     line("partition", found.number());
-    line("path", found.path());
+    line("path", visible_path(found.partition.path()));
     if let Some(id) = found.topic_id() {
         line("topic id", id);
     }
@@ -210,7 +207,7 @@ fn block(found: &Found, looks: Looks, out: &mut Json) {
     line("holes", holes(inventory));
     if let Some(log_dir) = &found.log_dir {
         line("checkpoints", checkpoints(found));
-        line("log dir", format!("{}: {}", log_dir.path.display(), log_dir_words(log_dir)));
+        line("log dir", format!("{}: {}", visible_path(&log_dir.path), log_dir_words(log_dir)));
     }
     if let Some(dir) = &found.partition.dir {
         line("other files", other_files(&found.partition));
@@ -429,7 +426,7 @@ pub fn csv(found: &[Found], out: &mut Json) {
         let names = |items: Vec<String>| items.join(" ");
         let cells: [String; CSV_HEAD.len()] = [
             or_empty(each.partition.number.map(i64::from)),
-            each.path(),
+            visible_path(each.partition.path()),
             each.topic_id().unwrap_or_default(),
             inventory.segments().len().to_string(),
             inventory.bytes().to_string(),

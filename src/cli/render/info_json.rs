@@ -3,6 +3,7 @@
 //! Must not know: how it was found.
 
 use super::info::{Found, all_holes, kind_name};
+use super::name::lossless_path;
 use crate::cli::input::left_out_reason;
 use crate::json::Json;
 use crate::log::Inventory;
@@ -28,7 +29,7 @@ fn partition_json(found: &Found) -> Value {
     let dir = found.partition.dir.as_ref();
     json!({
         "partition": found.partition.number,
-        "path": found.path(),
+        "path": lossless_path(found.partition.path()),
         "topicId": found.topic_id(),
         "bytes": inventory.bytes(),
         "firstOffset": inventory.first_offset(),
@@ -133,7 +134,7 @@ fn log_dir_json(log_dir: &LogDirFiles) -> Value {
         Lock::Unknown => (None, None),
     };
     json!({
-        "path": log_dir.path.display().to_string(),
+        "path": lossless_path(&log_dir.path),
         "clusterId": meta.and_then(|meta| meta.cluster_id.clone()),
         "nodeId": meta.and_then(|meta| meta.node_id),
         "directoryId": meta.and_then(|meta| meta.directory_id.clone()),

@@ -37,6 +37,7 @@ pub mod stats_why;
 pub mod table;
 pub mod txns;
 pub mod txns_json;
+pub mod wrap;
 
 use super::args::TextFormat;
 use serde_json::Value;

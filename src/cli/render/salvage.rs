@@ -2,7 +2,7 @@
 //!
 //! Must not know: how any of it was found.
 
-use super::name::lossless;
+use super::name::{lossless, lossless_path};
 use crate::json::{Json, Style};
 use crate::log::dir::OFFSETS_TOPIC;
 use crate::log::mend::Change;
@@ -29,12 +29,24 @@ pub struct Told<'t> {
     pub path: &'t Path,
     /// What stays and what does not.
     pub salvage: &'t Salvage,
+    /// Why the folder could not be listed, if so.
+    pub unlisted: Option<&'t str>,
+    /// Why `partition.metadata` is not as a broker takes it, if so.
+    pub metadata: Option<String>,
     /// Segments that are no files that can be read, by name.
     pub unreadable: Vec<&'t str>,
     /// What was written; None if nothing was.
     pub done: Option<Done>,
     /// Whether a broker would load what was written.
     pub verdict: Option<Verdict>,
+}
+
+impl Told<'_> {
+    /// Whether nothing is lost.
+    pub fn is_whole(&self) -> bool {
+        let files = self.unlisted.is_none() && self.metadata.is_none() && self.unreadable.is_empty();
+        files && !self.salvage.is_damaged()
+    }
 }
 
 /// Shows every object of a partition to `each`, the summary last.
@@ -45,6 +57,18 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
     let salvage = told.salvage;
     for incident in &salvage.log.incidents {
         each(&told.stretch(incident))?;
+    }
+    if let Some(why) = told.unlisted {
+        each(&json!({
+            "partition": told.partition,
+            "kind": "unreadable-partition",
+            "path": lossless_path(told.path),
+            "why": why,
+        }))?;
+    }
+    if let Some(why) = &told.metadata {
+        let file = "partition.metadata";
+        each(&json!({ "partition": told.partition, "kind": "unreadable-file", "file": file, "why": why }))?;
     }
     for name in &told.unreadable {
         each(&json!({ "partition": told.partition, "kind": "unreadable-segment", "segment": name }))?;
@@ -78,17 +102,14 @@ impl Told<'_> {
     }
 
     fn path_of(&self, source: SourceId) -> String {
-        self.salvage
-            .sources
-            .get(source)
-            .map_or(String::new(), |source| lossless(source.path.as_os_str().as_encoded_bytes()))
+        self.salvage.sources.get(source).map_or(String::new(), |source| lossless_path(&source.path))
     }
 
     /// Where another copy is.
     pub fn copy_path(&self, role: Role) -> String {
         let source = self.salvage.sources.all().iter().find(|source| source.role == role);
         let folder = source.and_then(|source| source.path.parent());
-        folder.map_or(String::new(), |folder| lossless(folder.as_os_str().as_encoded_bytes()))
+        folder.map_or(String::new(), lossless_path)
     }
 
     fn copy(&self, from: &JoinedFrom) -> Value {
@@ -227,7 +248,7 @@ impl Told<'_> {
             "partition": self.partition,
             "kind": "summary",
             "topic": OFFSETS_TOPIC,
-            "path": lossless(self.path.as_os_str().as_encoded_bytes()),
+            "path": lossless_path(self.path),
             "written": self.done.is_some(),
             "segments": self.done.as_ref().map(|done| done.segments.len()),
             "bytes": self.done.as_ref().map(|done| done.bytes),

@@ -2,7 +2,7 @@
 //!
 //! Must not know: how any of it was found.
 
-use super::name::visible;
+use super::name::{visible, visible_path};
 use super::salvage::{Told, Totals, flat_key, marker_message, value_of};
 use crate::cli::time::rfc3339;
 use crate::model::losses::{Kept, LostKey, Word};
@@ -93,18 +93,26 @@ pub fn losses(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
 fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     let salvage = told.salvage;
     let totals = Totals::of(salvage);
-    writeln!(to, "partition {}: {}", told.partition, told.path.display())?;
+    writeln!(to, "partition {}: {}", told.partition, visible_path(told.path))?;
     let kept = format!("{}, {}", counted(totals.batches, "batch"), counted(totals.records, "record"));
     let first = totals.first.map_or("-".to_owned(), |first| first.to_string());
     let verb = if told.done.is_some() { "kept" } else { "would be kept" };
-    writeln!(to, "  {verb}: {kept}; first offset {first}, end offset {}", salvage.end())?;
+    if told.unlisted.is_none() || totals.batches > 0 {
+        writeln!(to, "  {verb}: {kept}; first offset {first}, end offset {}", salvage.end())?;
+    }
+    if let Some(why) = told.unlisted {
+        writeln!(to, "  the folder cannot be read: {why}; what it held is lost unless another copy has it (--also)")?;
+    }
     for name in &told.unreadable {
         writeln!(
             to,
             "  {name}: no file that can be read; what it held is lost unless it stands in another copy (--also)"
         )?;
     }
-    if !salvage.is_damaged() && told.unreadable.is_empty() {
+    if let Some(why) = &told.metadata {
+        writeln!(to, "  partition.metadata is not carried over, unless another copy has a sound one (--also): {why}")?;
+    }
+    if told.is_whole() {
         writeln!(to, "  nothing is lost")?;
     }
     Ok(())
@@ -134,11 +142,11 @@ fn stretch(told: &Told<'_>, incident: &Incident, to: &mut dyn Write) -> io::Resu
         Outcome::Overruled => "LEFT OUT".to_owned(),
         Outcome::PartlyOverruled => "LEFT OUT in part".to_owned(),
         Outcome::Filled(sources) => {
-            let path =
-                |id: &u32| told.salvage.sources.get(*id).map_or(String::new(), |it| it.path.display().to_string());
+            let path = |id: &u32| told.salvage.sources.get(*id).map_or(String::new(), |it| visible_path(&it.path));
             format!("filled from {}", sources.iter().map(path).collect::<Vec<_>>().join(", "))
         }
         Outcome::Unloadable => "TAKEN OUT".to_owned(),
+        Outcome::Split => "kept; a new segment begins here, as a broker would begin one".to_owned(),
         Outcome::Renamed => "kept; the new segments are named after what they hold".to_owned(),
     };
     let hint = match &incident.would_mend {

@@ -5,6 +5,7 @@
 use super::name::visible;
 use super::stats_why;
 use super::table::{Looks, Table};
+use super::wrap;
 use crate::audit::stats::why::{Settings, Why};
 use crate::audit::stats::{After, Reading, Stats};
 use crate::cli::args::By;
@@ -38,8 +39,8 @@ pub struct Told<'t> {
 pub struct View<'v> {
     /// The tables.
     pub by: &'v [By],
-    /// How many rows of each; 0 is all.
-    pub top: usize,
+    /// How many rows of each, if that was said; 0 is all.
+    pub top: Option<usize>,
     /// What was read.
     pub reading: Reading,
     /// Which segments a compaction takes.
@@ -50,7 +51,15 @@ pub struct View<'v> {
     pub now: i64,
 }
 
+/// So many rows are shown if nobody says how many. Of types there are few.
+const TOP: usize = 20;
+
 impl View<'_> {
+    /// How many rows are shown; 0 is all.
+    pub fn most(&self, by: By) -> usize {
+        self.top.unwrap_or(if by == By::Type { 0 } else { TOP })
+    }
+
     /// Whether it is known what stays.
     pub fn knows_live(&self) -> bool {
         self.reading == Reading::All
@@ -274,24 +283,28 @@ fn others<'r, 't: 'r>(mut rows: impl Iterator<Item = &'r Row<'t>>) -> Option<Row
 
 /// All of it.
 pub fn text(told: &[Told<'_>], view: &View<'_>, looks: Looks) -> String {
-    let mut text = totals(told, view);
+    let mut text = wrapped(&totals(told, view), looks);
     text.push('\n');
     text.push_str(&partitions(told, view).text(looks));
     for it in told {
         if let Some(why) = it.why {
             text.push('\n');
-            text.push_str(&stats_why::text(it, why, view));
+            text.push_str(&wrapped(&stats_why::text(it, why, view), looks));
         }
     }
-    let bytes = told.iter().map(|it| it.stats.bytes).sum();
     for by in view.by {
-        let rows = table(told, *by, view, bytes);
+        let rows = table(told, *by, view, Figures::ForPeople);
         if !rows.is_empty() {
             text.push_str(&format!("\nby {}:\n", heading(*by)));
             text.push_str(&rows.text(looks));
         }
     }
     text
+}
+
+/// Each line of a text, broken where it does not fit.
+fn wrapped(text: &str, looks: Looks) -> String {
+    text.lines().map(|line| format!("{}\n", wrap::line(line, looks))).collect()
 }
 
 fn heading(by: By) -> &'static str {
@@ -313,9 +326,9 @@ fn totals(told: &[Told<'_>], view: &View<'_>) -> String {
     let mut text = String::new();
     match view.reading {
         Reading::Sample(sample) => {
-            let seen: u64 = told.iter().map(|it| it.stats.counted.seen).sum();
+            let read: u64 = told.iter().map(|it| it.stats.read).sum();
             text.push_str(&format!(
-                "ESTIMATES from a sample of {} %: {seen} of {bytes} bytes were read; what is live is not known\n",
+                "ESTIMATES from a sample of {} %: {read} of {bytes} bytes were read; what is live is not known\n",
                 sample.share() * 100.0
             ));
         }
@@ -492,7 +505,7 @@ fn names(row: &Row<'_>, by: By) -> Vec<String> {
 fn gathered<'t>(told: &[Told<'t>], by: By, view: &View<'_>) -> Vec<Row<'t>> {
     let rows: Vec<Row<'t>> = told.iter().flat_map(|it| it.rows(by)).collect();
     let rows = if matches!(by, By::Type | By::Hour) { merged(rows) } else { rows };
-    let mut rows = top(rows, by, if by == By::Type { 0 } else { view.top });
+    let mut rows = top(rows, by, view.most(by));
     rows.extend(merged(told.iter().flat_map(|it| it.rest(by)).collect()));
     rows
 }
@@ -514,7 +527,30 @@ fn merged(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
     merged
 }
 
-fn table(told: &[Told<'_>], by: By, view: &View<'_>, bytes: u64) -> Table {
+/// How shares and rates are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Figures {
+    /// Rounded, with a unit.
+    ForPeople,
+    /// Plain numbers; a share is one of 0 to 1.
+    ForPrograms,
+}
+
+impl Figures {
+    fn share(self, part: u64, whole: u64) -> String {
+        match self {
+            Figures::ForPrograms if whole > 0 => (part as f64 / whole as f64).to_string(),
+            _ => percent(part, whole),
+        }
+    }
+
+    fn rate(self, rate: f64) -> String {
+        if self == Figures::ForPrograms { rate.to_string() } else { rate_words(rate) }
+    }
+}
+
+fn table(told: &[Told<'_>], by: By, view: &View<'_>, figures: Figures) -> Table {
+    let bytes = told.iter().map(|it| it.stats.bytes).sum();
     let mut head = names_head(by).to_vec();
     head.extend(["RECORDS", "BYTES", "SHARE"]);
     if view.knows_live() {
@@ -528,13 +564,13 @@ fn table(told: &[Told<'_>], by: By, view: &View<'_>, bytes: u64) -> Table {
     for row in gathered(told, by, view) {
         let sum = &row.sum;
         let mut cells = names(&row, by);
-        cells.extend([sum.records.to_string(), sum.bytes.to_string(), percent(sum.bytes, bytes)]);
+        cells.extend([sum.records.to_string(), sum.bytes.to_string(), figures.share(sum.bytes, bytes)]);
         if view.knows_live() {
             cells.extend([sum.live_records, sum.dead_records(), sum.dead_bytes()].map(|n| n.to_string()));
         }
         if of_records {
             cells.extend([sum.tombstones, sum.commits, sum.unchanged].map(|n| n.to_string()));
-            cells.push(rate(&row).map_or_else(|| "-".to_owned(), rate_words));
+            cells.push(rate(&row).map_or_else(|| "-".to_owned(), |rate| figures.rate(rate)));
         }
         table.row(cells);
     }
@@ -548,6 +584,5 @@ pub fn rate(row: &Row<'_>) -> Option<f64> {
 
 /// The one table that is asked for.
 pub fn csv(told: &[Told<'_>], view: &View<'_>) -> String {
-    let bytes = told.iter().map(|it| it.stats.bytes).sum();
-    view.by.first().map_or(String::new(), |by| table(told, *by, view, bytes).csv())
+    view.by.first().map_or(String::new(), |by| table(told, *by, view, Figures::ForPrograms).csv())
 }

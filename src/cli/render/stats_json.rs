@@ -3,6 +3,7 @@
 //! Must not know: how anything was counted.
 
 use super::group_json::text;
+use super::name::lossless_path;
 use super::stats::{Of, Row, Told, View, rate, top};
 use super::stats_why;
 use crate::audit::stats::{After, Reading};
@@ -21,7 +22,7 @@ pub fn document(told: &[Told<'_>], view: &View<'_>) -> String {
         "partitions": told.len(),
         "segments": sum(|it| it.stats.counted.segments.len() as u64),
         "bytes": bytes,
-        "bytesRead": sum(|it| it.stats.counted.seen),
+        "bytesRead": sum(|it| it.stats.read),
     });
     extend(&mut totals, total_fields(&all, view));
     if sum(|it| it.stats.counted.unknown_counts) > 0 {
@@ -79,7 +80,7 @@ fn reading(view: &View<'_>) -> Value {
 }
 
 fn rows<'t>(told: &Told<'t>, by: By, view: &View<'_>) -> Vec<Row<'t>> {
-    let mut rows = top(told.rows(by), by, if by == By::Type { 0 } else { view.top });
+    let mut rows = top(told.rows(by), by, view.most(by));
     rows.extend(told.rest(by));
     rows
 }
@@ -90,12 +91,12 @@ fn head(told: &Told<'_>, view: &View<'_>) -> Value {
     let total = told.total();
     let mut object = json!({
         "partition": told.partition,
-        "path": told.path.display().to_string(),
+        "path": lossless_path(told.path),
         "bytes": told.stats.bytes,
         "firstOffset": counted.first_offset,
         "endOffset": counted.end_offset,
         "segments": counted.segments.len(),
-        "bytesRead": counted.seen,
+        "bytesRead": told.stats.read,
         "scale": told.scale,
         "estimated": view.is_estimate(),
     });

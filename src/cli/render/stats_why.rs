@@ -3,6 +3,7 @@
 //! Must not know: how the verdict came about.
 
 use super::history_words::span_of_time;
+use super::name::visible_path;
 use super::stats::{Told, View, percent};
 use crate::audit::stats::why::{CheckpointOddity, LARGEST_BATCH, MOST_KEYS, Verdict, Why};
 use crate::cli::time::rfc3339;
@@ -10,7 +11,8 @@ use serde_json::{Value, json};
 
 /// A block of lines.
 pub fn text(told: &Told<'_>, why: &Why, view: &View<'_>) -> String {
-    let name = told.partition.map_or_else(|| told.path.display().to_string(), |number| format!("partition {number}"));
+    let path = || visible_path(told.path);
+    let name = told.partition.map_or_else(path, |number| format!("partition {number}"));
     let mut text = format!("{name} ({}): {}\n", why.verdict.code(), verdict(told, why, view));
     for line in lines(told, why, view) {
         text.push_str(&format!("  {line}\n"));
@@ -91,7 +93,7 @@ fn verdict(told: &Told<'_>, why: &Why, view: &View<'_>) -> String {
 fn log_dir(told: &Told<'_>) -> String {
     let folder = if told.path.extension().is_some_and(|it| it == "log") { told.path.parent() } else { Some(told.path) };
     let absolute = folder.and_then(|folder| std::path::absolute(folder).ok());
-    absolute.as_deref().and_then(std::path::Path::parent).unwrap_or(told.path).display().to_string()
+    visible_path(absolute.as_deref().and_then(std::path::Path::parent).unwrap_or(told.path))
 }
 
 fn due(why: &Why, least: f64) -> String {

@@ -3,12 +3,13 @@
 //! Must not know: how they were found.
 
 use super::history_words::span_of_time;
-use super::name::visible;
+use super::name::{visible, visible_path};
 use super::table::{Looks, Table};
+use super::wrap;
 use crate::audit::commands::Commands;
-use crate::audit::transactions::{Agreement, Audited};
+use crate::audit::transactions::{Agreement, Audited, age, hangs};
 use crate::cli::time::rfc3339;
-use crate::model::transactions::{Doubt, Ending, Transaction};
+use crate::model::transactions::{Ending, Transaction};
 use crate::words::counted;
 use std::path::Path;
 
@@ -54,9 +55,14 @@ impl Told<'_> {
         hangs(it, self.now, self.max_timeout_ms)
     }
 
-    /// How long one is open, in ms. None if it is not, or nothing tells when it began.
+    /// How long one is open, in ms, never below 0. None if it is not, or nothing tells when it began.
     pub fn age(&self, it: &Transaction) -> Option<i64> {
-        age(it, self.now)
+        age(it, self.now).map(|age| age.max(0))
+    }
+
+    /// By how much one that is open begins ahead of now, in ms, if it does.
+    pub fn ahead(&self, it: &Transaction) -> Option<i64> {
+        age(it, self.now).filter(|age| *age < 0).map(i64::saturating_neg)
     }
 
     /// The command of Kafka's tool that ends one, on brokers of 3.0 and later.
@@ -74,22 +80,13 @@ impl Told<'_> {
     }
 }
 
-fn age(it: &Transaction, now: i64) -> Option<i64> {
-    (it.pins && it.first_timestamp >= 0).then(|| now.saturating_sub(it.first_timestamp))
-}
-
-/// Whether a transaction is open for longer than any producer may ask for.
-pub fn hangs(it: &Transaction, now: i64, max_timeout_ms: i64) -> bool {
-    age(it, now).is_some_and(|age| age > max_timeout_ms)
-}
-
 /// Totals, partitions, what is open with the commands that end it, then all that is shown.
 pub fn text(told: &[Told<'_>], looks: Looks) -> String {
-    let mut text = totals(told);
+    let mut text = format!("{}\n\n", wrap::line(&totals(told), looks));
     text.push_str(&partitions(told).text(looks));
     for it in told {
         for (transaction, agreement) in it.each().filter(|(transaction, _)| transaction.pins) {
-            text.push_str(&open(it, transaction, agreement));
+            text.push_str(&open(it, transaction, agreement, looks));
         }
     }
     let rows = table(told);
@@ -111,7 +108,7 @@ fn totals(told: &[Told<'_>]) -> String {
         }
     };
     format!(
-        "{}: {open} open ({hanging} hanging), {} committed, {} aborted, {} unknown{pinned}\n\n",
+        "{}: {open} open ({hanging} hanging), {} committed, {} aborted, {} unknown{pinned}",
         counted(told.len() as u64, "partition"),
         sum(|it| it.transactions.counts.committed),
         sum(|it| it.transactions.counts.aborted),
@@ -153,71 +150,57 @@ fn partitions(told: &[Told<'_>]) -> Table {
 }
 
 /// An open transaction, and what to do about it.
-fn open(told: &Told<'_>, it: &Transaction, agreement: Agreement) -> String {
+fn open(told: &Told<'_>, it: &Transaction, agreement: Agreement, looks: Looks) -> String {
     let found = &told.audited.transactions;
     let is = match (it.ending, told.hangs(it)) {
         (Ending::Open, true) => "hanging",
         (Ending::Open, false) => "open",
         _ => "perhaps open",
     };
-    let age = told.age(it).map_or_else(
-        || "nothing tells since when".to_owned(),
-        |age| format!("for {}, since {}", span_of_time(age.max(0)), rfc3339(it.first_timestamp)),
-    );
-    let partition =
-        told.partition.map_or_else(|| told.path.display().to_string(), |number| format!("partition {number}"));
-    let mut text = format!(
-        "\n{is}: {partition}, producer {}, epoch {}, offsets {} to {}, {age}\n",
-        it.producer_id,
-        it.producer_epoch,
-        it.first_offset.unwrap_or(-1),
-        it.last_offset.unwrap_or(-1),
-    );
-    text.push_str(&format!(
-        "  {} of {}; behind its beginning lie {} of {} bytes, which no cleaner takes while it is open\n",
-        counted(it.records, "record"),
-        counted(it.keys, "key"),
-        found.pinned_by(it),
-        found.bytes,
-    ));
-    for key in it.keys_touched().take(MOST_KEYS) {
+    let began = rfc3339(it.first_timestamp);
+    let age = match (told.age(it), told.ahead(it)) {
+        (_, Some(ahead)) => format!("since {began}, which lies {} ahead of now", span_of_time(ahead)),
+        (Some(age), None) => format!("for {}, since {began}", span_of_time(age)),
+        (None, None) => "nothing tells since when".to_owned(),
+    };
+    let partition = told.partition.map_or_else(|| visible_path(told.path), |number| format!("partition {number}"));
+    let mut lines = vec![
+        format!(
+            "{is}: {partition}, producer {}, epoch {}, offsets {} to {}, {age}",
+            it.producer_id,
+            it.producer_epoch,
+            it.first_offset.unwrap_or(-1),
+            it.last_offset.unwrap_or(-1),
+        ),
+        format!(
+            "  {} of {}; behind its beginning lie {} of {} bytes, which no cleaner takes while it is open",
+            counted(it.records, "record"),
+            counted(it.keys, "key"),
+            found.pinned_by(it),
+            found.bytes,
+        ),
+    ];
+    lines.extend(it.keys_touched().take(MOST_KEYS).map(|key| {
         let group = visible(key.group());
         match key.topic_partition() {
-            Some((topic, partition)) => {
-                text.push_str(&format!("  group {group}, topic {}, partition {partition}\n", visible(topic)));
-            }
-            None => text.push_str(&format!("  group {group}, a {} record\n", key.record_type.name())),
+            Some((topic, partition)) => format!("  group {group}, topic {}, partition {partition}", visible(topic)),
+            None => format!("  group {group}, a {} record", key.record_type.name()),
         }
-    }
-    if it.touched.len() > MOST_KEYS {
-        text.push_str(&format!("  and {} more\n", counted((it.touched.len() - MOST_KEYS) as u64, "key")));
+    }));
+    if let Some(more @ 1..) = it.touched.len().checked_sub(MOST_KEYS) {
+        lines.push(format!("  and {} more", counted(more as u64, "key")));
     }
     if agreement.in_snapshot == Some(false) {
-        text.push_str("  the newest .snapshot behind its beginning does not have it open\n");
+        lines.push("  the newest .snapshot behind its beginning does not have it open".to_owned());
     }
-    if let Some(doubt) = it.doubt {
-        text.push_str(&format!("  {}\n", doubt_words(doubt)));
-    }
+    lines.extend(it.doubt.map(|doubt| format!("  {}", doubt.words())));
+    let mut text = String::from("\n");
+    lines.iter().for_each(|line| text.push_str(&format!("{}\n", wrap::line(line, looks))));
     if let (Some(new), Some(old)) = (told.abort_command(it), told.old_abort_command(it)) {
         let when = if told.hangs(it) { "to end it" } else { "to end it, should it hang" };
         text.push_str(&format!("  {when}:\n    {new}\n  on a broker before 3.0:\n    {old}\n"));
     }
     text
-}
-
-/// What is not sure.
-pub fn doubt_words(doubt: Doubt) -> String {
-    match doubt {
-        Doubt::MarkerDamaged(at) => format!("its end marker at offset {at} is damaged: it ended, nobody knows how"),
-        Doubt::MarkerMayBeLost(at) => {
-            format!("the log is damaged behind offset {at}: an end marker may have stood there")
-        }
-        Doubt::MarkerUnknown(Some(number), at) => {
-            format!("the control record at offset {at} has type {number}, which no release knows")
-        }
-        Doubt::MarkerUnknown(None, at) => format!("the control record at offset {at} cannot be read"),
-        Doubt::RecordsLost(at) => format!("records of it in a damaged batch at offset {at} were not read"),
-    }
 }
 
 /// All that are shown, a row each.

@@ -4,9 +4,10 @@
 
 use super::findings::finding_json;
 use super::group_json::text;
-use super::txns::{Told, doubt_words};
+use super::name::lossless_path;
+use super::txns::Told;
 use crate::audit::transactions::Agreement;
-use crate::model::transactions::{Doubt, ProducerNow, Transaction};
+use crate::model::transactions::{ProducerNow, Transaction};
 use serde_json::{Value, json};
 
 /// So many keys of an open transaction are named.
@@ -50,7 +51,7 @@ fn partition(told: &Told<'_>) -> Value {
     let side = told.audited.side;
     json!({
         "partition": told.partition,
-        "path": told.path.display().to_string(),
+        "path": lossless_path(told.path),
         "bytes": found.bytes,
         "firstOffset": found.first_offset,
         "endOffset": found.end_offset,
@@ -103,10 +104,13 @@ fn transaction(told: &Told<'_>, (it, agreement): (&Transaction, Agreement)) -> V
         put("inSnapshot", json!(known));
     }
     if let Some(doubt) = it.doubt {
-        put("doubt", json!({"code": doubt_code(doubt), "message": doubt_words(doubt)}));
+        put("doubt", json!({"code": doubt.code(), "message": doubt.words()}));
     }
     if it.pins {
         put("ageMs", json!(told.age(it)));
+        if let Some(ahead) = told.ahead(it) {
+            put("aheadMs", json!(ahead));
+        }
         put("hanging", json!(told.hangs(it)));
         put("touched", it.keys_touched().take(MOST_KEYS).map(|key| touched(&key)).collect());
         put("abortCommand", json!(told.abort_command(it)));
@@ -121,15 +125,6 @@ fn touched(key: &crate::schema::Key<'_>) -> Value {
             json!({"group": text(key.group()), "topic": text(topic), "partition": partition})
         }
         None => json!({"group": text(key.group()), "type": key.record_type.number()}),
-    }
-}
-
-fn doubt_code(doubt: Doubt) -> &'static str {
-    match doubt {
-        Doubt::MarkerDamaged(_) => "marker-damaged",
-        Doubt::MarkerMayBeLost(_) => "marker-may-be-lost",
-        Doubt::MarkerUnknown(..) => "marker-unknown",
-        Doubt::RecordsLost(_) => "records-lost",
     }
 }
 

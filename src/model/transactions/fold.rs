@@ -162,29 +162,10 @@ impl Fold {
             let keys = flight.keys.len() as u64;
             self.end(Transaction { ending: Ending::Unknown, keys, ..flight.so_far });
         }
-        let flight = self.in_flight.entry(header.producer_id).or_insert_with(|| InFlight {
-            so_far: Transaction {
-                producer_id: header.producer_id,
-                producer_epoch: header.producer_epoch,
-                ending: Ending::Open,
-                coordinator_epoch: None,
-                first_offset: Some(header.base_offset),
-                last_offset: None,
-                marker_offset: None,
-                marker_epoch: None,
-                first_timestamp: header.max_timestamp,
-                last_timestamp: header.max_timestamp,
-                batches: 0,
-                records: 0,
-                keys: 0,
-                place,
-                doubt: None,
-                pins: false,
-                groups: Vec::new(),
-                touched: Vec::new(),
-            },
-            keys: HashSet::default(),
-        });
+        let flight = self
+            .in_flight
+            .entry(header.producer_id)
+            .or_insert_with(|| InFlight { so_far: begun(header, place), keys: HashSet::default() });
         let so_far = &mut flight.so_far;
         so_far.producer_epoch = header.producer_epoch;
         so_far.last_offset = Some(header.last_offset);
@@ -276,6 +257,12 @@ impl Fold {
     }
 }
 
+/// One of which a first batch is there.
+fn begun(header: &Header, place: u64) -> Transaction {
+    Transaction { ending: Ending::Open, first_offset: Some(header.base_offset), ..only_marker(header, place) }
+}
+
+/// One of which nothing is there, so far, but what this head says of whose it is and when it was.
 fn only_marker(header: &Header, place: u64) -> Transaction {
     Transaction {
         producer_id: header.producer_id,

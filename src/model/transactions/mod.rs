@@ -56,6 +56,31 @@ impl Doubt {
     fn is_of_end(self) -> bool {
         !matches!(self, Doubt::RecordsLost(_))
     }
+
+    /// As it stands in JSON.
+    pub fn code(self) -> &'static str {
+        match self {
+            Doubt::MarkerDamaged(_) => "marker-damaged",
+            Doubt::MarkerMayBeLost(_) => "marker-may-be-lost",
+            Doubt::MarkerUnknown(..) => "marker-unknown",
+            Doubt::RecordsLost(_) => "records-lost",
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> String {
+        match self {
+            Doubt::MarkerDamaged(at) => format!("its end marker at offset {at} is damaged: it ended, nobody knows how"),
+            Doubt::MarkerMayBeLost(at) => {
+                format!("the log is damaged behind offset {at}: an end marker may have stood there")
+            }
+            Doubt::MarkerUnknown(Some(number), at) => {
+                format!("the control record at offset {at} has type {number}, which no release knows")
+            }
+            Doubt::MarkerUnknown(None, at) => format!("the control record at offset {at} cannot be read"),
+            Doubt::RecordsLost(at) => format!("records of it in a damaged batch at offset {at} were not read"),
+        }
+    }
 }
 
 /// A transaction, as far as this partition shows it.
@@ -163,8 +188,7 @@ impl Transactions {
     pub fn groups_of<'t>(&'t self, transaction: &'t Transaction) -> impl Iterator<Item = &'t [u8]> {
         transaction.groups.iter().filter_map(|number| self.groups.get(*number as usize)).map(AsRef::as_ref)
     }
-}
-impl Transactions {
+
     /// Counts what [`Transactions::all`] has, which may have been made shorter.
     pub fn count_anew(&mut self) {
         let mut counts = Counts::default();

@@ -86,11 +86,9 @@ pub fn carry_out(
     to.finish()?;
     let mut promise = Promise { survey, waiting: Vec::new(), keys: Vec::new(), winners: 0, strange: 0 };
     let batches = cleaned.after.batches + cleaned.behind.batches;
-    ReadBack { batches, records: done.records, max_inflated: aim.max_inflated }.check(
-        &done,
-        interrupt,
-        &mut |batch, offset, key| promise.record(batch, offset, key),
-    )?;
+    let read_back =
+        ReadBack { batches, records: done.records, copies_from: survey.until, max_inflated: aim.max_inflated };
+    read_back.check(&done, interrupt, &mut |batch, offset, key| promise.record(batch, offset, key))?;
     promise.is_kept(&cleaned)?;
     Ok((cleaned, done))
 }

@@ -3,7 +3,7 @@
 //! Only batches that may stay are looked at: those that hold the last record of some key, control batches, and what
 //! producers are remembered by. Must not know: where they go to.
 
-use super::keys::Winner;
+use super::keys::{Keys, Winner};
 use super::rebuild::Rebuild;
 use super::route::{stops, visit};
 use super::survey::{Place, Remedy, Survey};
@@ -11,11 +11,12 @@ use super::tally::Tally;
 use super::{Aim, base_of};
 use crate::log::batch::{DELETE_HORIZON, Header};
 use crate::log::build::Entry;
-use crate::log::{Batch, Control, Inflater, Segment, Span};
+use crate::log::{Batch, Control, Inflater, Record, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use std::io;
+use std::ops::ControlFlow;
 
 /// Where batches go to.
 pub trait Sink {
@@ -274,22 +275,13 @@ impl Cleaner<'_> {
     fn thin(&mut self, batch: &Batch<'_>, header: &Header, remedy: Option<Remedy>) -> io::Result<()> {
         let expired = header.delete_horizon_ms.is_some_and(|horizon| horizon <= self.aim.now);
         let Cleaner { survey, here, cleaned, inflater, rebuild, .. } = self;
-        let mut entries = Vec::with_capacity(here.len());
-        let (mut all, mut tombstones) = (remedy.is_none(), false);
-        for item in batch.records(inflater).by_ref() {
-            let Ok(record) = item else { continue };
-            let (Some(key), true) = (record.key, here.binary_search(&record.offset).is_ok()) else {
-                all = false;
-                continue;
-            };
-            if record.value.is_none() && expired && !survey.keys.is_pinned(key) {
-                cleaned.expired_tombstones += 1;
-                all = false;
-                continue;
-            }
-            tombstones |= record.value.is_none();
-            entries.push(Entry::as_framed(&record));
-        }
+        let entries = Vec::with_capacity(here.len());
+        let mut thinned = Thinned { keys: &survey.keys, here, expired, entries, all: remedy.is_none(), gone: 0 };
+        let _: ControlFlow<()> =
+            batch.records(inflater).each(&mut thinned, Thinned::record, |_, _| ControlFlow::Continue(()));
+        let Thinned { mut entries, all, gone, .. } = thinned;
+        cleaned.expired_tombstones += gone;
+        let tombstones = entries.iter().any(|entry| entry.value.is_none());
         let dated = tombstones && header.magic >= 2 && header.delete_horizon_ms.is_none();
         if entries.is_empty() {
             return self.emptied(batch, header);
@@ -370,6 +362,41 @@ impl Cleaner<'_> {
                 _ => {}
             }
         }
+    }
+}
+
+/// The records of a batch that stay.
+struct Thinned<'t, 'b> {
+    keys: &'t Keys,
+    /// The offsets of those that are the last of their keys.
+    here: &'t [i64],
+    /// Whether tombstones go.
+    expired: bool,
+    entries: Vec<Entry<'b>>,
+    /// Whether all so far stay.
+    all: bool,
+    /// How many tombstones went.
+    gone: u64,
+}
+
+impl<'b> Thinned<'_, 'b> {
+    #[inline(always)]
+    fn record(&mut self, record: &Record<'b>) -> ControlFlow<()> {
+        match record.key {
+            Some(key) if self.here.binary_search(&record.offset).is_ok() => self.winner(record, key),
+            _ => self.all = false,
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[inline(always)]
+    fn winner(&mut self, record: &Record<'b>, key: &[u8]) {
+        if record.value.is_none() && self.expired && !self.keys.is_pinned(key) {
+            self.gone += 1;
+            self.all = false;
+            return;
+        }
+        self.entries.push(Entry::as_framed(record));
     }
 }
 

@@ -15,6 +15,7 @@ use crate::log::batch::Header;
 use crate::log::{Batch, Control, Hole, Inflater, Segment, Span};
 use crate::machine::map::WINDOW;
 use crate::rewrite::interrupt::Interrupt;
+use crate::rewrite::look::fault_of;
 use crate::rewrite::plan::frames;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -257,18 +258,34 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
         } else if self.survey.behind.is_none() {
             self.survey.behind = Some(self.start + place.1);
         }
-        if header.producer_id == -1 && !header.control {
-            if !counts {
-                self.apart(batch);
-            } else if self.onlooker.begin(header) {
+        match (header.producer_id == -1 && !header.control, counts) {
+            (true, true) if self.onlooker.begin(header) => {
                 self.collect(batch, header, place, from, Waiting::Committed, Shown::Yes);
                 self.onlooker.end(header);
-            } else {
-                self.collect(batch, header, place, from, Waiting::Committed, Shown::No);
             }
-            return;
+            (true, true) if O::NOTES => self.collect_unseen(batch, header, place, from),
+            (true, true) => self.collect(batch, header, place, from, Waiting::Committed, Shown::No),
+            (true, false) => self.apart(batch),
+            (false, _) => self.of_producer(batch, counts),
         }
-        self.of_producer(batch, counts);
+        if !counts {
+            self.judge(batch, place);
+        }
+    }
+
+    /// Takes up the keys of a batch that is not to be counted.
+    #[inline(never)]
+    fn collect_unseen(&mut self, batch: &Batch<'s>, header: &Header, place: Place, from: i64) {
+        self.collect(batch, header, place, from, Waiting::Committed, Shown::No);
+    }
+
+    /// What is not cleaned is copied as it is, but not with damage in it.
+    #[inline(never)]
+    fn judge(&mut self, batch: &Batch<'s>, place: Place) {
+        let is_new = self.survey.damage.last().is_none_or(|it| it.place != place);
+        if let Some(fault) = fault_of(batch, &mut self.inflater).filter(|_| is_new) {
+            self.damage(place, fault);
+        }
     }
 
     /// A batch that a producer with an id wrote, or an end marker.

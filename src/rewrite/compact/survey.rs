@@ -11,10 +11,9 @@ use super::producers::Producers;
 use super::tally::Tally;
 use super::{Aim, BeyondOpen};
 use crate::fault::FaultKind;
+use crate::log::Segment;
 use crate::log::batch::Header;
-use crate::log::{Inflater, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
-use crate::rewrite::look::fault_of;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::io;
@@ -183,35 +182,7 @@ pub fn survey_with<'s, O: Onlooker<'s>>(
         survey.hiding = hiding(segments, &survey, first, aim.max_inflated, interrupt)?;
     }
     survey.producers.expire();
-    judge_behind(segments, &mut survey, aim.max_inflated, interrupt)?;
     Ok((survey, onlooker))
-}
-
-/// What is not cleaned is copied as it is, but not with damage in it: of its batches only heads and CRCs were looked at.
-fn judge_behind(
-    segments: &[Segment],
-    survey: &mut Survey,
-    max_inflated: usize,
-    interrupt: &Interrupt,
-) -> io::Result<()> {
-    let Some(behind) = survey.behind.filter(|_| survey.damage_in_all == 0) else { return Ok(()) };
-    let mut inflater = Inflater::with_limit(max_inflated);
-    for (number, segment) in segments.iter().enumerate() {
-        let start = survey.starts.get(number).copied().unwrap_or(0);
-        if start.saturating_add(segment.len()) <= behind {
-            continue;
-        }
-        for span in segment.spans_from(behind.saturating_sub(start)) {
-            interrupt.check()?;
-            let Span::Batch(batch) = span else { continue };
-            if let Some(fault) = fault_of(&batch, &mut inflater) {
-                survey.damage.push(Damage { place: (number as u32, batch.position()), fault });
-                survey.damage_in_all += 1;
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
 }
 
 /// How many bytes lie before each segment.

@@ -152,7 +152,7 @@ fn once(work: &mut Work, how: &How<'_>, out: Option<&OutDir>, listener: &mut dyn
         if let Some(writing) = writing {
             let done = writing.finish(*end)?;
             outcome.done.push(Done { records, ..done });
-            planned.push(ReadBack { batches, records, max_inflated: how.max_inflated });
+            planned.push(ReadBack { batches, records, copies_from: i64::MAX, max_inflated: how.max_inflated });
         }
     }
     for ((new, to), (done, planned)) in new.iter().zip(folders).zip(outcome.done.iter().zip(planned)) {

@@ -3,7 +3,7 @@
 //! Must not know: what becomes of records.
 
 use super::{Job, Unit};
-use crate::cli::cmd::new_log::{OnDamage, Seeking, find_sound, read_other};
+use crate::cli::cmd::new_log::{Metadata, OnDamage, Seeking, find_sound, read_other};
 use crate::cli::input::Partition;
 use crate::cli::render::damage::Found;
 use crate::log::checkpoint::partition_metadata;
@@ -50,11 +50,10 @@ impl Job<'_> {
     pub(super) fn new_logs(&self, read: &Unit<'_>) -> Result<Vec<NewLog>> {
         let framing = &self.args.framing;
         let given = framing.topic_id.as_ref().map(|id| format!("version: 0\ntopic_id: {}", id.0).into_bytes());
-        let old = |partition: &Partition| read_other(partition.dir.as_ref(), OtherKind::PartitionMetadata);
         if let Some(n) = framing.partitions {
             let metadata = match given {
                 Some(given) => Some(given),
-                None => common_metadata(read)?,
+                None => self.common_metadata(read)?,
             };
             return Ok((0..n)
                 .map(|partition| NewLog { partition, metadata: metadata.clone(), ..NewLog::default() })
@@ -65,14 +64,8 @@ impl Job<'_> {
             let number = partition.number.unwrap_or_default();
             let metadata = match &given {
                 Some(given) => Some(given.clone()),
-                None => old(partition)?,
+                None => Metadata::sound(partition, self.context),
             };
-            if let Some(why) = metadata.as_deref().and_then(|bytes| partition_metadata(bytes).malformed) {
-                self.context.note(&format!(
-                    "partition {number}: partition.metadata is carried over as it is, but a broker stops at it ({why}); \
-                     --topic-id writes another"
-                ));
-            }
             let leader_epochs = match framing.renumber {
                 true => None,
                 false => read_other(partition.dir.as_ref(), OtherKind::LeaderEpochs)?,
@@ -94,24 +87,24 @@ impl Job<'_> {
         rolls.sort_unstable();
         rolls
     }
-}
 
-/// `partition.metadata` of all partitions, in which they must agree.
-fn common_metadata(read: &Unit<'_>) -> Result<Option<Vec<u8>>> {
-    let mut common: Option<Vec<u8>> = None;
-    for (_, partition) in read {
-        let Some(bytes) = read_other(partition.dir.as_ref(), OtherKind::PartitionMetadata)? else { continue };
-        let id = |bytes: &[u8]| partition_metadata(bytes).topic_id;
-        match &common {
-            Some(common) if id(common) != id(&bytes) => {
-                bail!(
-                    "{}: another topic id than the partitions before; --topic-id says which",
-                    partition.path().display()
-                )
+    /// `partition.metadata` of all partitions, in which they must agree.
+    fn common_metadata(&self, read: &Unit<'_>) -> Result<Option<Vec<u8>>> {
+        let mut common: Option<Vec<u8>> = None;
+        for (_, partition) in read {
+            let Some(bytes) = Metadata::sound(partition, self.context) else { continue };
+            let id = |bytes: &[u8]| partition_metadata(bytes).topic_id;
+            match &common {
+                Some(common) if id(common) != id(&bytes) => {
+                    bail!(
+                        "{}: another topic id than the partitions before; --topic-id says which",
+                        partition.path().display()
+                    )
+                }
+                Some(_) => {}
+                None => common = Some(bytes),
             }
-            Some(_) => {}
-            None => common = Some(bytes),
         }
+        Ok(common)
     }
-    Ok(common)
 }

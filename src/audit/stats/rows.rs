@@ -72,7 +72,10 @@ impl Rows {
         }
         owners.sort_unstable_by_key(|(last, _)| last.offset);
         self.owners = owners.iter().map(|(_, owner)| *owner).collect();
-        owners.into_iter().map(|(last, _)| last).collect()
+        let mut winners: Vec<_> = owners.into_iter().map(|(last, _)| last).collect();
+        // They took the room over.
+        winners.shrink_to_fit();
+        winners
     }
 
     /// What is counted of whoever has no rows.

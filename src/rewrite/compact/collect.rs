@@ -68,8 +68,8 @@ impl<'s, O: Onlooker<'s>> Collector<'_, 's, O> {
     fn collect_slowly(mut self, batch: &Batch<'s>, inflater: &mut Inflater) -> Option<FaultKind> {
         let mut taken = std::mem::take(&mut self.taken);
         let mut records = batch.records(inflater);
+        self.settle();
         if let Some(onlooker) = &mut self.onlooker {
-            self.keys.settle(self.window);
             onlooker.again(&batch.header(), records.body_length() as u64);
         }
         let _: ControlFlow<()> = records.each(
@@ -90,6 +90,14 @@ impl<'s, O: Onlooker<'s>> Collector<'_, 's, O> {
         );
         let fault = records.fault().map(|fault| fault.kind.clone());
         self.bad.or(fault)
+    }
+
+    /// Looks up what waits, where the order makes a difference: what is put at once would come before it.
+    #[inline]
+    fn settle(&mut self) {
+        if O::NOTES {
+            self.keys.settle(self.window);
+        }
     }
 
     fn record(&mut self, record: &Record<'_>) {
@@ -136,6 +144,7 @@ impl<'s, O: Onlooker<'s>> Collector<'_, 's, O> {
     /// coordinator takes all else up at once, whatever becomes of the transaction (and writes none of it in one).
     #[inline(never)]
     fn waiting(&mut self, key: &[u8], offset: i64, has_value: bool) {
+        self.settle();
         let waits = has_value && matches!(key, [0, 0 | 1, ..]);
         match self.ended {
             Waiting::Open => self.keys.pin(key),

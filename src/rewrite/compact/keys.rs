@@ -200,7 +200,8 @@ struct Waiting<'k, N> {
 }
 
 impl<S: Slot> Keys<S> {
-    /// Notes that a key has a record.
+    /// Notes that a key has a record. What waits comes behind it; where the order of notes makes a difference, it must be
+    /// looked up first ([`settle`](Keys::settle)).
     #[inline]
     pub fn put(&mut self, key: &[u8], record: Winner, note: S::Note) {
         match split(key) {

@@ -1,18 +1,27 @@
 //! Who fills a partition's log, and what of it a compaction would take.
 //!
-//! The survey of [`crate::rewrite::compact`] says which records stay; the count that follows says whose they are. Of a
-//! sample or a window of time nothing can be said to stay, so nothing is. Must not know: how anything is printed.
+//! The survey of [`crate::rewrite::compact`] reads the log, and what it reads is counted; the cleaning that follows looks
+//! only at batches that may stay, and says whose that is. Of a sample or a window of time nothing can be said to stay, so
+//! nothing is. Must not know: how anything is printed.
 
+mod batches;
+mod counter;
 mod live;
+mod rows;
 pub mod sample;
+mod slot;
 pub mod why;
 
-use crate::log::{Inflater, Segment, Span};
-use crate::model::stats::{Bad, Counted, Counter, Depth, Stays, Window};
-use crate::rewrite::compact::survey::{Damage, OpenTransaction, Remedy, Survey, survey};
+pub use counter::Window;
+
+use crate::log::{Batch, Segment, Span};
+use crate::model::stats::Counted;
+use crate::rewrite::compact::clean::{Cleaned, Sink, clean};
+use crate::rewrite::compact::survey::{Damage, OpenTransaction, Survey, survey, survey_with};
 use crate::rewrite::compact::{Aim, Extent};
 use crate::rewrite::interrupt::Interrupt;
-use live::{Kept, keep};
+use counter::Counter;
+use live::add_live;
 use sample::Sample;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,7 +83,7 @@ impl Stats {
     }
 }
 
-/// Reads a partition, whose segments must be in order. `progress` is told of bytes read: [`Reading::All`] reads all twice.
+/// Reads a partition, whose segments must be in order. `progress` is told of bytes read.
 ///
 /// # Errors
 /// If a file cannot be read, or more of it is damaged than can be remembered.
@@ -105,30 +114,24 @@ fn bytes(segments: &[Segment]) -> u64 {
 
 fn whole(segments: &[Segment], aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
     let interrupt = Interrupt::default();
-    let mut surveyed = survey(segments, aim, &interrupt, progress)?;
-    let kept = keep(segments, &surveyed, aim, &interrupt)?;
-    let damage = surveyed.damage.first().map(|damage| (damage.clone(), offset_before(segments, damage)));
-    let open = std::mem::take(&mut surveyed.open);
-    let after = after(&surveyed, &kept, &open);
-    let Survey { remedies, until, .. } = surveyed;
-    let stays = Stays { records: &kept.records, empty: &kept.empty, until };
-    let counter = Counter::new(Depth::Records, aim.log_start).with_stays(stays);
-    let bad = |place| {
-        let remedy = if remedies.is_empty() { None } else { remedies.get(&place).copied() };
-        remedy.map(|remedy| if remedy == Remedy::LeaveOut { Bad::All } else { Bad::Some })
-    };
+    let (mut survey, mut counter) = survey_with(Counter::new(aim.log_start), segments, aim, &interrupt, progress)?;
+    let cleaned = add_live(segments, &survey, aim, &interrupt, &mut counter)?;
+    let damage = survey.damage.first().map(|damage| (damage.clone(), offset_before(segments, damage)));
+    let after = after(&survey, &cleaned);
+    let open = std::mem::take(&mut survey.open);
+    // Rows take its room.
+    drop(survey);
     let bytes = bytes(segments);
-    let counted = count(segments, counter, bad, aim.max_inflated, &mut |at| progress(bytes + at));
-    Ok(Stats { counted, after: Some(after), open, damage, bytes, read: bytes })
+    Ok(Stats { counted: counter.finish(), after: Some(after), open, damage, bytes, read: bytes })
 }
 
-fn after(survey: &Survey, kept: &Kept, open: &[OpenTransaction]) -> After {
-    let (cleaned, behind) = (&kept.cleaned.after, &kept.cleaned.behind);
-    let first = open.first().map(|open| open.first_offset);
+fn after(survey: &Survey, cleaned: &Cleaned) -> After {
+    let Cleaned { after, behind, .. } = cleaned;
+    let first = survey.open.first().map(|open| open.first_offset);
     After {
-        bytes: cleaned.bytes + behind.bytes,
-        batches: cleaned.batches + behind.batches,
-        records: cleaned.records + behind.records,
+        bytes: after.bytes + behind.bytes,
+        batches: after.batches + behind.batches,
+        records: after.records + behind.records,
         keys: survey.keys.len() as u64,
         until: survey.cleaned_until(),
         is_pinned: first == Some(survey.until),
@@ -150,32 +153,6 @@ fn offset_before(segments: &[Segment], damage: &Damage) -> i64 {
     last
 }
 
-/// Shows all spans to a counter.
-fn count(
-    segments: &[Segment],
-    mut counter: Counter<'_>,
-    bad: impl Fn((u32, u64)) -> Option<Bad>,
-    max_inflated: usize,
-    progress: &mut dyn FnMut(u64),
-) -> Counted {
-    let mut inflater = Inflater::with_limit(max_inflated);
-    let mut before = 0;
-    for (number, segment) in segments.iter().enumerate() {
-        counter.segment(segment);
-        for span in segment.spans() {
-            match span {
-                Span::Batch(batch) => {
-                    progress(before + batch.position());
-                    counter.batch(&batch, bad((number as u32, batch.position())), &mut inflater);
-                }
-                Span::Hole(hole) => counter.hole(&hole),
-            }
-        }
-        before += segment.len();
-    }
-    counter.finish()
-}
-
 /// What a compaction of less than everything would leave: for a broker's cleaner, which leaves the last segment alone.
 ///
 /// # Errors
@@ -185,6 +162,19 @@ pub fn after_cleaner(paths: &[PathBuf], aim: &Aim) -> io::Result<After> {
     let interrupt = Interrupt::default();
     let aim = Aim { extent: Extent::Closed, ..*aim };
     let surveyed = survey(&segments, &aim, &interrupt, &mut |_| {})?;
-    let kept = keep(&segments, &surveyed, &aim, &interrupt)?;
-    Ok(after(&surveyed, &kept, &surveyed.open))
+    let cleaned = clean(&segments, &surveyed, &aim, &interrupt, &mut Nowhere, &mut |_| {})?;
+    Ok(after(&surveyed, &cleaned))
+}
+
+/// Takes what it is given, and forgets it.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn segment(&mut self, _: i64, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn batch(&mut self, _: &Batch<'_>) -> io::Result<()> {
+        Ok(())
+    }
 }

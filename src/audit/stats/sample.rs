@@ -2,13 +2,15 @@
 //!
 //! A stretch begins in the middle of a batch; the scan finds the next one by itself. Must not know: what is counted.
 
-use super::{Stats, bytes, count, open, open_all, partly};
-use crate::log::batch::{MAGIC_AT, head_length};
+use super::counter::{Counter, Waiting, Window};
+use super::slot::KeySum;
+use super::{Stats, open, open_all, partly};
+use crate::log::batch::head_length;
 use crate::log::index::{offset_index, position_for_offset, position_for_time, time_index};
-use crate::log::{Inflater, Segment, Span};
-use crate::model::stats::{Bad, Counted, Counter, Depth, Window};
+use crate::log::{Batch, Inflater, Segment, Span};
+use crate::model::stats::Counted;
 use crate::rewrite::compact::Aim;
-use std::cell::Cell;
+use crate::rewrite::compact::keys::Keys;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -58,20 +60,61 @@ fn part(bytes: u64, i: u64, number: u64) -> u64 {
     (u128::from(bytes) * u128::from(i) / u128::from(number.max(1))) as u64
 }
 
+/// Progress is told of so many bytes at a time.
+const PROGRESS_STEP: u64 = 1 << 20;
+
 /// Counts by heads alone.
 pub(super) fn heads(paths: &[PathBuf], aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
     let segments = open_all(paths)?;
-    let read = Cell::new(0);
-    let look_at = |(number, position): (u32, u64)| {
-        let magic_at = usize::try_from(position).ok().and_then(|position| position.checked_add(MAGIC_AT));
-        let magic = segments.get(number as usize).and_then(|segment| segment.bytes().get(magic_at?));
-        read.set(read.get() + magic.map_or(0, |magic| head_length(*magic) as u64));
-        None
-    };
-    let counter = Counter::new(Depth::Heads, aim.log_start);
-    let counted = count(&segments, counter, look_at, aim.max_inflated, progress);
+    let mut counter = Counter::new(aim.log_start);
+    let (mut before, mut read) = (0, 0);
+    for segment in &segments {
+        counter.segment(segment);
+        let mut told = 0;
+        for span in segment.spans() {
+            match span {
+                Span::Batch(batch) => {
+                    if batch.position() >= told {
+                        progress(before + batch.position());
+                        told = batch.position() + PROGRESS_STEP;
+                    }
+                    let header = batch.header();
+                    read += head_length(header.magic) as u64;
+                    counter.head(&header);
+                }
+                Span::Hole(hole) => counter.hole(&hole),
+            }
+        }
+        before += segment.len();
+    }
+    let counted = counter.finish();
     let holes = counted.hole_bytes();
-    Ok(partly(counted, bytes(&segments), read.get() + holes))
+    Ok(partly(counted, before, read + holes))
+}
+
+/// Counts batches without learning more of them.
+struct Reader {
+    counter: Counter,
+    keys: Keys<KeySum>,
+    inflater: Inflater,
+}
+
+impl Reader {
+    fn new(counter: Counter, aim: &Aim) -> Self {
+        Reader { counter, keys: Keys::default(), inflater: Inflater::with_limit(aim.max_inflated) }
+    }
+
+    fn batch<'b>(&mut self, batch: &Batch<'b>, waiting: &mut Waiting<'b>) {
+        match batch.check_crc() {
+            Ok(()) => self.counter.batch(batch, &mut self.keys, waiting, &mut self.inflater),
+            Err(_) => self.counter.left_out(&batch.header()),
+        }
+    }
+
+    fn finish(mut self) -> Counted {
+        self.counter.end_log(self.keys);
+        self.counter.finish()
+    }
 }
 
 /// Counts a sample. Segments that no stretch touches are not opened.
@@ -80,8 +123,7 @@ pub(super) fn take(paths: &[PathBuf], sample: Sample, aim: &Aim) -> io::Result<S
     let bytes = lengths.iter().sum();
     let mut read = 0;
     let (starts, length) = sample.stretches(bytes);
-    let mut counter = Counter::new(Depth::Records, aim.log_start);
-    let mut inflater = Inflater::with_limit(aim.max_inflated);
+    let mut reader = Reader::new(Counter::new(aim.log_start), aim);
     let mut before = 0;
     for (path, len) in paths.iter().zip(&lengths) {
         let end = before + len;
@@ -94,16 +136,16 @@ pub(super) fn take(paths: &[PathBuf], sample: Sample, aim: &Aim) -> io::Result<S
             continue;
         }
         let segment = open(path)?;
-        counter.segment(&segment);
+        reader.counter.segment(&segment);
         // The first byte of a segment begins a batch, and so does what is behind the last one that was counted.
         let mut done = 0;
         for (from, to) in here {
             let (from, begin) = if from <= done { (done, Begin::AtBatch) } else { (from, Begin::Anywhere) };
-            done = stretch(&segment, from..to, begin, &mut counter, &mut inflater);
+            done = stretch(&segment, from..to, begin, &mut reader);
             read += done.saturating_sub(from);
         }
     }
-    let mut counted = counter.finish();
+    let mut counted = reader.finish();
     if counted.seen == 0 {
         // No stretch was long enough for the batches: the first ones stand for all.
         counted = beginning(paths, &lengths, length, aim)?;
@@ -115,14 +157,13 @@ pub(super) fn take(paths: &[PathBuf], sample: Sample, aim: &Aim) -> io::Result<S
 
 /// Counts the beginning of the first segment that holds something.
 fn beginning(paths: &[PathBuf], lengths: &[u64], length: u64, aim: &Aim) -> io::Result<Counted> {
-    let mut counter = Counter::new(Depth::Records, aim.log_start);
-    let mut inflater = Inflater::with_limit(aim.max_inflated);
+    let mut reader = Reader::new(Counter::new(aim.log_start), aim);
     if let Some((path, _)) = paths.iter().zip(lengths).find(|(_, len)| **len > 0) {
         let segment = open(path)?;
-        counter.segment(&segment);
-        stretch(&segment, 0..length.max(1), Begin::AtBatch, &mut counter, &mut inflater);
+        reader.counter.segment(&segment);
+        stretch(&segment, 0..length.max(1), Begin::AtBatch, &mut reader);
     }
-    Ok(counter.finish())
+    Ok(reader.finish())
 }
 
 /// Where a stretch begins.
@@ -133,14 +174,9 @@ enum Begin {
 }
 
 /// Counts what begins in a stretch, and gives where that ends.
-fn stretch(
-    segment: &Segment,
-    range: Range<u64>,
-    begin: Begin,
-    counter: &mut Counter<'_>,
-    inflater: &mut Inflater,
-) -> u64 {
+fn stretch(segment: &Segment, range: Range<u64>, begin: Begin, reader: &mut Reader) -> u64 {
     let mut at = range.start;
+    let mut waiting = Waiting::default();
     for span in segment.spans_from(range.start) {
         if at >= range.end {
             break;
@@ -150,27 +186,26 @@ fn stretch(
         match span {
             Span::Batch(batch) => {
                 at = batch.position() + batch.len();
-                let bad = batch.check_crc().err().map(|_| Bad::All);
-                if bad.is_none() || counts {
-                    counter.batch(&batch, bad, inflater);
+                if counts || batch.check_crc().is_ok() {
+                    reader.batch(&batch, &mut waiting);
                 }
             }
             Span::Hole(hole) => {
                 at = hole.position + hole.length;
                 if counts {
-                    counter.hole(&hole);
+                    reader.counter.hole(&hole);
                 }
             }
         }
     }
+    reader.keys.settle(&mut waiting);
     at
 }
 
 /// Counts a window of time. Index files say where a segment's batches become young enough; a segment whose first batch is
 /// behind the window is left out.
 pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
-    let mut counter = Counter::new(Depth::Records, aim.log_start).within(Some(window));
-    let mut inflater = Inflater::with_limit(aim.max_inflated);
+    let mut reader = Reader::new(Counter::new(aim.log_start).within(Some(window)), aim);
     let (mut before, mut read) = (0, 0);
     for path in paths {
         let segment = open(path)?;
@@ -179,22 +214,24 @@ pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mu
             Span::Hole(_) => None,
         });
         if first.is_none_or(|first| first < window.until) {
-            counter.segment(&segment);
+            reader.counter.segment(&segment);
             let start = start(path, &segment, window);
             read += segment.len().saturating_sub(start);
+            let mut waiting = Waiting::default();
             for span in segment.spans_from(start) {
                 match span {
                     Span::Batch(batch) => {
                         progress(before + batch.position());
-                        counter.batch(&batch, batch.check_crc().err().map(|_| Bad::All), &mut inflater);
+                        reader.batch(&batch, &mut waiting);
                     }
-                    Span::Hole(hole) => counter.hole(&hole),
+                    Span::Hole(hole) => reader.counter.hole(&hole),
                 }
             }
+            reader.keys.settle(&mut waiting);
         }
         before += segment.len();
     }
-    let (counted, ends) = with_ends(counter.finish(), paths)?;
+    let (counted, ends) = with_ends(reader.finish(), paths)?;
     Ok(partly(counted, before, read + ends))
 }
 

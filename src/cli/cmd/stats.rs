@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use crate::audit::stats::why::{Known, Settings, Why, why};
-use crate::audit::stats::{After, Reading, Stats, after_cleaner, stats};
+use crate::audit::stats::{After, Reading, Stats, Window, after_cleaner, stats};
 use crate::cli::Usage;
 use crate::cli::args::{By, StatsArgs, TextFormat};
 use crate::cli::input::{self, Partition};
@@ -13,7 +13,6 @@ use crate::cli::talk::Context;
 use crate::cli::time;
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::log_dir::{CheckpointKind, LogDirFiles};
-use crate::model::stats::Window;
 use crate::rewrite::compact::{Aim, BeyondOpen, Extent};
 use crate::words::counted;
 use anyhow::{Context as _, Result};
@@ -24,9 +23,7 @@ pub fn run(args: &StatsArgs, context: &mut Context) -> Result<Outcome> {
     let by = by(args)?;
     context.keep_unreadable_folders();
     let partitions = input::open_once(&args.input, context)?;
-    // Everything is read twice: what stays is known only at the end.
-    let times = if reading == Reading::All { 2 } else { 1 };
-    context.begin(partitions.iter().map(|it| times * it.bytes()).sum());
+    context.begin(partitions.iter().map(Partition::bytes).sum());
     let now = args.whole.now();
     let found = in_parallel(&partitions, args.whole.threads(), context, |partition, progress| {
         Ok(one(args, reading, partition, now, progress).with_context(|| partition.path().display().to_string()))

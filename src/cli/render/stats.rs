@@ -14,6 +14,7 @@ use crate::model::stats::{BATCH_SIZES, HOUR, Sum};
 use crate::rewrite::compact::Extent;
 use crate::schema::RecordType;
 use crate::words::counted;
+use std::cmp::Reverse;
 use std::path::Path;
 
 /// A partition, to be told.
@@ -77,32 +78,32 @@ impl View<'_> {
 
 /// A row: of what, and how much.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct Row<'t> {
     /// The partition of `__consumer_offsets` it lies in; None where it is not known.
     pub partition: Option<i32>,
     /// Of what.
-    pub of: Of,
+    pub of: Of<'t>,
     /// How much.
     pub sum: Sum,
 }
 
 /// What a row is of.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Of {
+pub enum Of<'t> {
     /// A record type by its number.
     Type(Option<i16>),
     /// What is no record of a type: its name.
     Rest(&'static str),
     /// A group.
-    Group(Vec<u8>),
+    Group(&'t [u8]),
     /// A group, topic and partition.
-    Key(Vec<u8>, Vec<u8>, i32),
+    Key(&'t [u8], &'t [u8], i32),
     /// The beginning of an hour, in ms since 1970.
     Hour(Option<i64>),
     /// A producer id.
     Producer(i64),
     /// A segment's name and base offset.
-    Segment(String, i64),
+    Segment(&'t str, i64),
     /// So many smaller ones.
     Others(u64),
 }
@@ -126,25 +127,25 @@ fn scaled(sum: &Sum, scale: f64) -> Sum {
     }
 }
 
-impl Told<'_> {
+impl<'t> Told<'t> {
     /// A number of a sample, for all.
     pub fn scaled(&self, n: u64) -> u64 {
         (n as f64 * self.scale).round() as u64
     }
 
-    /// All rows by something, the largest first; of hours and segments, in their order.
-    pub fn rows(&self, by: By) -> Vec<Row> {
+    /// All rows by something: of types, the largest first.
+    pub fn rows(&self, by: By) -> Vec<Row<'t>> {
         let counted = &self.stats.counted;
-        let row = |of: Of, sum: &Sum| Row { partition: self.partition, of, sum: scaled(sum, self.scale) };
-        let mut rows: Vec<Row> = match by {
+        let row = |of: Of<'t>, sum: &Sum| Row { partition: self.partition, of, sum: scaled(sum, self.scale) };
+        let mut rows: Vec<Row<'t>> = match by {
             By::Type => counted.types.iter().enumerate().map(|(i, sum)| row(Of::Type(type_number(i)), sum)).collect(),
-            By::Group => counted.groups.iter().map(|(name, sum)| row(Of::Group(name.to_vec()), sum)).collect(),
+            By::Group => counted.groups.iter().map(|(name, sum)| row(Of::Group(name), sum)).collect(),
             By::Partition => counted
                 .keys
                 .iter()
                 .map(|key| {
                     let group = counted.groups.get(key.group as usize).map_or(&[][..], |(name, _)| name);
-                    row(Of::Key(group.to_vec(), key.topic.to_vec(), key.partition), &key.sum)
+                    row(Of::Key(group, &key.topic, key.partition), &key.sum)
                 })
                 .collect(),
             By::Hour => (counted.hours.iter())
@@ -154,19 +155,19 @@ impl Told<'_> {
             By::Segment => (counted.segments.iter())
                 .map(|it| {
                     let sum = Sum { bytes: it.sum.bytes + it.hole_bytes, ..it.sum };
-                    row(Of::Segment(it.name.clone(), it.base_offset), &sum)
+                    row(Of::Segment(&it.name, it.base_offset), &sum)
                 })
                 .collect(),
         };
         rows.retain(|row| row.sum.bytes > 0 || row.sum.records > 0 || matches!(row.of, Of::Segment(..)));
-        if !matches!(by, By::Hour | By::Segment) {
-            rows.sort_by_key(|row| std::cmp::Reverse(row.sum.bytes));
+        if by == By::Type {
+            rows.sort_by_key(|row| Reverse(row.sum.bytes));
         }
         rows
     }
 
     /// What the rows leave of the files' bytes.
-    pub fn rest(&self, by: By) -> Vec<Row> {
+    pub fn rest(&self, by: By) -> Vec<Row<'t>> {
         let counted = &self.stats.counted;
         let of_bytes = |bytes| Sum { bytes, ..Sum::default() };
         let holes = counted.holes.values();
@@ -241,29 +242,43 @@ fn type_number(place: usize) -> Option<i16> {
     i16::try_from(place).ok().filter(|number| RecordType::from_number(*number).is_some())
 }
 
-/// The largest rows of all partitions together, and one for the others.
-pub fn top(mut rows: Vec<Row>, by: By, top: usize) -> Vec<Row> {
-    if !matches!(by, By::Hour | By::Segment) {
-        rows.sort_by_key(|row| std::cmp::Reverse(row.sum.bytes));
-    }
-    if top == 0 || rows.len() <= top {
+/// The largest rows, the largest first, and one for the others; of hours and segments, in their order.
+pub fn top<'t>(rows: Vec<Row<'t>>, by: By, top: usize) -> Vec<Row<'t>> {
+    let top = if top == 0 { rows.len() } else { top.min(rows.len()) };
+    let by_time = matches!(by, By::Hour | By::Segment);
+    if by_time && top == rows.len() {
         return rows;
     }
-    let others: Vec<Row> = match by {
+    // There may be many, and large ones: not these are sorted.
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    let rank = |i: &usize| (rows.get(*i).map(|row| Reverse(row.sum.bytes)), *i);
+    if by == By::Hour {
         // The last ones.
-        By::Hour => rows.drain(..rows.len() - top).collect(),
-        By::Segment => {
-            rows.sort_by_key(|row| std::cmp::Reverse(row.sum.bytes));
-            rows.split_off(top)
+        order.rotate_left(rows.len() - top);
+    } else {
+        if top < order.len() {
+            order.select_nth_unstable_by_key(top, rank);
         }
-        _ => rows.split_off(top),
-    };
-    let mut sum = Sum::default();
-    others.iter().for_each(|row| sum.add(&row.sum));
-    let one = others.first().map(|row| row.partition);
-    let partition = one.filter(|one| others.iter().all(|row| row.partition == *one)).flatten();
-    rows.push(Row { partition, of: Of::Others(others.len() as u64), sum });
-    rows
+        if let Some(first) = order.get_mut(..top) {
+            first.sort_unstable_by_key(rank);
+        }
+    }
+    let mut sorted = order.iter().filter_map(|i| rows.get(*i));
+    let mut first: Vec<Row<'t>> = sorted.by_ref().take(top).cloned().collect();
+    first.extend(others(sorted));
+    first
+}
+
+/// One row for all of some.
+fn others<'r, 't: 'r>(mut rows: impl Iterator<Item = &'r Row<'t>>) -> Option<Row<'t>> {
+    let first = rows.next()?;
+    let (mut sum, mut partition, mut number) = (first.sum, first.partition, 1);
+    for row in rows {
+        sum.add(&row.sum);
+        partition = partition.filter(|one| row.partition == Some(*one));
+        number += 1;
+    }
+    Some(Row { partition, of: Of::Others(number), sum })
 }
 
 /// All of it.
@@ -462,7 +477,7 @@ fn names_head(by: By) -> &'static [&'static str] {
     }
 }
 
-fn names(row: &Row, by: By) -> Vec<String> {
+fn names(row: &Row<'_>, by: By) -> Vec<String> {
     let mut names = match &row.of {
         Of::Type(Some(number)) => {
             vec![RecordType::from_number(*number).map_or(String::new(), |it| format!("{number} {}", it.name()))]
@@ -475,7 +490,7 @@ fn names(row: &Row, by: By) -> Vec<String> {
         Of::Hour(hour) => vec![hour.map_or_else(|| "(no time)".to_owned(), rfc3339)],
         Of::Producer(-1) => vec!["none".to_owned()],
         Of::Producer(id) => vec![id.to_string()],
-        Of::Segment(name, _) => vec![name.clone()],
+        Of::Segment(name, _) => vec![(*name).to_owned()],
     };
     let wanted = names_head(by).len();
     if names_head(by).last() == Some(&"IN") {
@@ -487,16 +502,16 @@ fn names(row: &Row, by: By) -> Vec<String> {
 }
 
 /// Rows of the same kind of all partitions, added up where they are not a partition's own.
-fn gathered(told: &[Told<'_>], by: By, view: &View<'_>) -> Vec<Row> {
-    let rows: Vec<Row> = told.iter().flat_map(|it| it.rows(by)).collect();
+fn gathered<'t>(told: &[Told<'t>], by: By, view: &View<'_>) -> Vec<Row<'t>> {
+    let rows: Vec<Row<'t>> = told.iter().flat_map(|it| it.rows(by)).collect();
     let rows = if matches!(by, By::Type | By::Hour) { merged(rows) } else { rows };
     let mut rows = top(rows, by, view.most(by));
     rows.extend(merged(told.iter().flat_map(|it| it.rest(by)).collect()));
     rows
 }
 
-fn merged(rows: Vec<Row>) -> Vec<Row> {
-    let mut merged: Vec<Row> = Vec::new();
+fn merged(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    let mut merged: Vec<Row<'_>> = Vec::new();
     for row in rows {
         match merged.iter_mut().find(|it| it.of == row.of) {
             Some(it) => {
@@ -563,7 +578,7 @@ fn table(told: &[Told<'_>], by: By, view: &View<'_>, figures: Figures) -> Table 
 }
 
 /// Commits a second of a row. Of one that stands for several it would say nothing.
-pub fn rate(row: &Row) -> Option<f64> {
+pub fn rate(row: &Row<'_>) -> Option<f64> {
     if matches!(row.of, Of::Others(_)) { None } else { row.sum.commits_per_second() }
 }
 

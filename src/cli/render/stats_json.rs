@@ -79,7 +79,7 @@ fn reading(view: &View<'_>) -> Value {
     }
 }
 
-fn rows(told: &Told<'_>, by: By, view: &View<'_>) -> Vec<Row> {
+fn rows<'t>(told: &Told<'t>, by: By, view: &View<'_>) -> Vec<Row<'t>> {
     let mut rows = top(told.rows(by), by, view.most(by));
     rows.extend(told.rest(by));
     rows
@@ -206,7 +206,7 @@ fn fields(sum: &Sum, view: &View<'_>) -> Value {
     object
 }
 
-fn row_json(row: &Row, whole: u64, view: &View<'_>) -> Value {
+fn row_json(row: &Row<'_>, whole: u64, view: &View<'_>) -> Value {
     let mut object = match &row.of {
         Of::Type(number) => {
             let name = number.and_then(RecordType::from_number).map_or("unknown", RecordType::name);

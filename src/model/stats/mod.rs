@@ -1,19 +1,14 @@
 //! Who fills a log: every byte of it by type, group, topic partition, hour, producer and segment.
 //!
 //! The bytes of a compressed batch are shared out over its records by their size; heads, holes and what is damaged have
-//! sums of their own, so that all sums together are the files' bytes. Must not know: what compaction would take (it is told
-//! which offsets stay), what stands beside the log, and how anything is printed.
+//! sums of their own, so that all sums together are the files' bytes. Must not know: how that is counted, what stands beside
+//! the log, and how anything is printed.
 
-mod counter;
-mod keys;
-mod share;
-mod window;
-
-pub use counter::{Bad, Counter, Depth, Stays, Window};
-pub use keys::{KeyRow, NamedSum};
+pub mod share;
 
 use crate::log::inventory::Count;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Types that are told apart: 0 to 24, and all others together (and keys that cannot be read).
 pub const TYPES: usize = 26;
@@ -45,6 +40,24 @@ pub struct Sum {
     pub commit_times: Option<(i64, i64)>,
 }
 
+/// What stays of something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Records.
+    pub records: u64,
+    /// Their bytes, and those of heads where whole batches are counted.
+    pub bytes: u64,
+}
+
+impl Live {
+    /// Adds another.
+    #[inline]
+    pub fn add(&mut self, more: Live) {
+        self.records += more.records;
+        self.bytes += more.bytes;
+    }
+}
+
 impl Sum {
     /// Adds another.
     #[inline]
@@ -63,8 +76,16 @@ impl Sum {
         }
     }
 
+    /// Adds records that stay, and their bytes.
     #[inline]
-    pub(super) fn committed_at(&mut self, time: i64) {
+    pub fn add_live(&mut self, more: Live) {
+        self.live_records += more.records;
+        self.live_bytes += more.bytes;
+    }
+
+    /// Takes up the time of a commit.
+    #[inline]
+    pub fn committed_at(&mut self, time: i64) {
         self.commit_times = match self.commit_times {
             Some((first, last)) => Some((first.min(time), last.max(time))),
             None => Some((time, time)),
@@ -87,6 +108,22 @@ impl Sum {
     pub fn dead_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.live_bytes)
     }
+}
+
+/// A group and its sum.
+pub type NamedSum = (Box<[u8]>, Sum);
+
+/// What was committed for one topic partition by one group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRow {
+    /// Its number in [`Counted::groups`].
+    pub group: u32,
+    /// The topic's name, which need not be UTF-8.
+    pub topic: Arc<[u8]>,
+    /// The topic's partition.
+    pub partition: i32,
+    /// Its records.
+    pub sum: Sum,
 }
 
 /// A segment.

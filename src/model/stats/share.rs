@@ -4,7 +4,7 @@
 
 /// What is left to share.
 #[derive(Debug)]
-pub(super) struct Share {
+pub struct Share {
     /// Stored bytes of the body.
     stored: u64,
     /// Bytes of all its records, inflated.
@@ -16,13 +16,14 @@ pub(super) struct Share {
 }
 
 impl Share {
-    pub(super) fn new(stored: u64, inflated: u64) -> Self {
+    /// So many stored bytes of a body, over so many of its records, inflated.
+    pub fn new(stored: u64, inflated: u64) -> Self {
         Share { stored, inflated, met: 0, given: 0 }
     }
 
     /// The share of the next record.
     #[inline(always)]
-    pub(super) fn of(&mut self, size: usize) -> u64 {
+    pub fn of(&mut self, size: usize) -> u64 {
         self.met += size as u64;
         let until = if self.stored == self.inflated { self.met } else { self.part() };
         let share = until.min(self.stored).saturating_sub(self.given);
@@ -38,7 +39,7 @@ impl Share {
     }
 
     /// What no record got.
-    pub(super) fn rest(&self) -> u64 {
+    pub fn rest(&self) -> u64 {
         self.stored.saturating_sub(self.given)
     }
 }

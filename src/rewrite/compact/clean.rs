@@ -25,6 +25,8 @@ pub trait Sink {
     /// # Errors
     /// If it cannot be made.
     fn segment(&mut self, base_offset: i64, limit: u64) -> io::Result<()>;
+    /// What follows is made of the batch at this place, until the next is named.
+    fn original(&mut self, _place: Place) {}
     /// A batch stays.
     ///
     /// # Errors
@@ -157,6 +159,7 @@ impl Cleaner<'_> {
         if header.last_offset < self.log_start {
             return Ok(());
         }
+        self.sink.original(place);
         if header.base_offset >= self.survey.until {
             return self.behind(batch);
         }

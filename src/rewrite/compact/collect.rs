@@ -2,7 +2,8 @@
 //!
 //! Must not know: where the batch stands in the order of the log, and what is damaged elsewhere.
 
-use super::keys::{Keys, Window, Winner};
+use super::keys::{Keys, NONE, Window, Winner};
+use super::onlooker::{NoteOf, Onlooker};
 use super::tally::Tally;
 use crate::fault::FaultKind;
 use crate::log::plain::{Look, PlainRecord};
@@ -21,17 +22,18 @@ pub enum Waiting {
 }
 
 /// Takes up the keys of one batch.
-#[derive(Debug)]
-pub struct Collector<'c, 's> {
+pub struct Collector<'c, 's, O: Onlooker<'s>> {
+    /// Who is shown its records, if they are to be shown.
+    pub onlooker: Option<&'c mut O>,
     /// What is known of keys.
-    pub keys: &'c mut Keys,
+    pub keys: &'c mut Keys<O::Slot>,
     /// Records whose keys are yet to be looked up.
-    pub window: &'c mut Window<'s>,
+    pub window: &'c mut Window<'s, NoteOf<'s, O>>,
     /// Where the batch begins, counted through all segments.
     pub at: u64,
     /// Its base offset.
     pub base_offset: i64,
-    /// What was read.
+    /// What was read, unless somebody looks on, who counts himself.
     pub before: &'c mut Tally,
     /// Records of aborted transactions.
     pub aborted: &'c mut u64,
@@ -51,7 +53,7 @@ pub struct Collector<'c, 's> {
     pub bad: Option<FaultKind>,
 }
 
-impl<'s> Collector<'_, 's> {
+impl<'s, O: Onlooker<'s>> Collector<'_, 's, O> {
     /// Takes up the records of a batch, which is in the order that the log has it; what is wrong with it, if anything.
     #[inline(always)]
     pub fn collect(mut self, batch: &Batch<'s>, inflater: &mut Inflater) -> Option<FaultKind> {
@@ -66,12 +68,21 @@ impl<'s> Collector<'_, 's> {
     fn collect_slowly(mut self, batch: &Batch<'s>, inflater: &mut Inflater) -> Option<FaultKind> {
         let mut taken = std::mem::take(&mut self.taken);
         let mut records = batch.records(inflater);
+        self.settle();
+        if let Some(onlooker) = &mut self.onlooker {
+            onlooker.again(&batch.header(), records.body_length() as u64);
+        }
         let _: ControlFlow<()> = records.each(
             &mut self,
             |collector, record| {
                 match taken {
                     0 => collector.record(record),
-                    _ => taken -= 1,
+                    _ => {
+                        taken -= 1;
+                        if let Some(onlooker) = &mut collector.onlooker {
+                            onlooker.shown(record);
+                        }
+                    }
                 }
                 ControlFlow::Continue(())
             },
@@ -81,14 +92,30 @@ impl<'s> Collector<'_, 's> {
         self.bad.or(fault)
     }
 
+    /// Looks up what waits, where the order makes a difference: what is put at once would come before it.
+    #[inline]
+    fn settle(&mut self) {
+        if O::NOTES {
+            self.keys.settle(self.window);
+        }
+    }
+
     fn record(&mut self, record: &Record<'_>) {
-        self.before.record(record);
+        if !O::NOTES {
+            self.before.record(record);
+        }
+        let note = match &mut self.onlooker {
+            Some(onlooker) => onlooker.record(record, self.keys, self.window),
+            None => NoteOf::<O>::default(),
+        };
         if let Some(key) = self.counted(record.key, record.offset) {
             match self.ended {
                 // It may have been inflated, and will not be there later.
-                Waiting::Committed => self.keys.put(key, Winner { offset: record.offset, place: self.at }),
+                Waiting::Committed => self.keys.put(key, Winner { offset: record.offset, place: self.at }, note),
                 _ => self.waiting(key, record.offset, record.value.is_some()),
             }
+        } else if let (true, Some(key)) = (O::NOTES, record.key) {
+            self.keys.put(key, NONE, note);
         }
     }
 
@@ -117,11 +144,12 @@ impl<'s> Collector<'_, 's> {
     /// coordinator takes all else up at once, whatever becomes of the transaction (and writes none of it in one).
     #[inline(never)]
     fn waiting(&mut self, key: &[u8], offset: i64, has_value: bool) {
+        self.settle();
         let waits = has_value && matches!(key, [0, 0 | 1, ..]);
         match self.ended {
             Waiting::Open => self.keys.pin(key),
             _ if waits => *self.aborted += 1,
-            _ => self.keys.put(key, Winner { offset, place: self.at }),
+            _ => self.keys.put(key, Winner { offset, place: self.at }, NoteOf::<O>::default()),
         }
     }
 
@@ -133,17 +161,25 @@ impl<'s> Collector<'_, 's> {
     }
 }
 
-impl<'s> Look<'s> for Collector<'_, 's> {
+impl<'s, O: Onlooker<'s>> Look<'s> for Collector<'_, 's, O> {
     #[inline(always)]
     fn look(&mut self, record: PlainRecord<'s>) -> bool {
         self.taken += 1;
         let offset = self.base_offset.wrapping_add(i64::from(record.offset_delta));
-        self.before.count(record.key, record.value.is_some(), record.length);
+        if !O::NOTES {
+            self.before.count(record.key, record.value.is_some(), record.length);
+        }
+        let note = match &mut self.onlooker {
+            Some(onlooker) => onlooker.plain(&record, self.keys, self.window),
+            None => NoteOf::<O>::default(),
+        };
         if let Some(key) = self.counted(record.key, offset) {
             match self.ended {
-                Waiting::Committed => self.keys.put_soon(key, Winner { offset, place: self.at }, self.window),
+                Waiting::Committed => self.keys.put_soon(key, Winner { offset, place: self.at }, note, self.window),
                 _ => self.waiting(key, offset, record.value.is_some()),
             }
+        } else if let (true, Some(key)) = (O::NOTES, record.key) {
+            self.keys.put_soon(key, NONE, note, self.window);
         }
         true
     }

@@ -1,4 +1,5 @@
-//! The greatest offset of every raw key: all that a compaction has to remember of the records it has read.
+//! The greatest offset of every raw key: all that a compaction has to remember of the records it has read. Who counts
+//! besides has his figures beside it ([`Slot`]), so that keys are looked up once.
 //!
 //! Keys of commits share their front part, type, group and topic, of which there is one copy; behind it the records stand
 //! by partition in a run, sixteen bytes each. All other keys stand whole in one room. So memory grows with the live keys,
@@ -11,10 +12,9 @@ use crate::schema::Key;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::hash::{BuildHasher, Hasher};
 
-/// Partitions up to this number stand in a run, whatever it costs.
-const DENSE: usize = 64;
 /// So many records wait, so that what their keys are compared with is in the cache by then.
 const WINDOW: usize = 64;
 /// No number.
@@ -30,7 +30,45 @@ pub struct Winner {
 }
 
 /// No record.
-const NONE: Winner = Winner { offset: -1, place: 0 };
+pub const NONE: Winner = Winner { offset: -1, place: 0 };
+
+impl Default for Winner {
+    fn default() -> Self {
+        NONE
+    }
+}
+
+/// What is kept of a key. The default is that of one without records.
+pub trait Slot: Copy + Default + Debug {
+    /// What is to be noted of a record besides; the default is nothing.
+    type Note: Copy + Default + Debug;
+    /// The same for keys that are no commits.
+    type Other: Slot<Note = Self::Note>;
+    /// Partitions up to this number stand in a run, whatever it costs.
+    const DENSE: usize;
+    /// Takes up a record, which may be [`NONE`] where one is only to be noted; whether it is the key's first.
+    fn put(&mut self, record: Winner, note: Self::Note) -> bool;
+    /// The greatest record.
+    fn last(&self) -> Winner;
+}
+
+impl Slot for Winner {
+    type Note = ();
+    type Other = Winner;
+    const DENSE: usize = 64;
+
+    #[inline(always)]
+    fn put(&mut self, record: Winner, (): ()) -> bool {
+        let is_new = *self == NONE;
+        *self = record.max(*self);
+        is_new
+    }
+
+    #[inline(always)]
+    fn last(&self) -> Winner {
+        *self
+    }
+}
 
 /// Where bytes stand in the room.
 #[derive(Debug, Clone, Copy)]
@@ -63,140 +101,154 @@ impl Room {
     }
 }
 
+/// Where a commit's key is kept: the number of its type, group and topic, and the partition.
+pub type KeyPlace = (u32, i32);
+
 /// Type, group and topic of commits. On one line of the processor's cache.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Prefix {
+struct Prefix<S> {
     text: Text,
     /// How many partitions are there, in the run and apart.
     live: u32,
     /// Whether the coordinator may know its keys by other bytes too.
     odd: bool,
     /// By partition.
-    run: Vec<Winner>,
+    run: Vec<S>,
     /// Partitions that do not fit the run. Few have any.
     #[expect(clippy::box_collection, reason = "it would push the rest over the end of the line")]
-    apart: Box<BTreeMap<i32, Winner>>,
+    apart: Box<BTreeMap<i32, S>>,
 }
 
-impl Prefix {
+impl<S: Slot> Prefix<S> {
     /// The room of a partition.
     #[inline(always)]
-    fn room(&mut self, partition: i32) -> &mut Winner {
+    fn room(&mut self, partition: i32) -> &mut S {
         let i = usize::try_from(partition).unwrap_or(usize::MAX);
         // A run grows only as far as what is in it bears out, so that a wild partition number costs nothing.
-        if i >= self.run.len() && i < DENSE.max(4 * self.live as usize) {
+        if i >= self.run.len() && i < S::DENSE.max(4 * self.live as usize) {
             self.grow(i + 1);
         }
         match self.run.get_mut(i) {
             Some(room) => room,
-            None => self.apart.entry(partition).or_insert(NONE),
+            None => self.apart.entry(partition).or_default(),
         }
     }
 
     #[cold]
     fn grow(&mut self, len: usize) {
         let from = self.run.len();
-        self.run.resize(len, NONE);
+        self.run.resize(len, S::default());
         for (i, room) in self.run.iter_mut().enumerate().skip(from) {
-            *room = self.apart.remove(&(i as i32)).unwrap_or(NONE);
+            *room = self.apart.remove(&(i as i32)).unwrap_or_default();
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Winner> {
-        self.run.iter().chain(self.apart.values()).filter(|record| **record != NONE)
+    fn all(&self) -> impl Iterator<Item = Winner> {
+        self.run.iter().chain(self.apart.values()).map(Slot::last).filter(|record| *record != NONE)
+    }
+
+    /// By partition, ascending; rooms that nothing was put in too.
+    fn by_partition(&self) -> impl Iterator<Item = (i32, &S)> {
+        let apart = |(partition, slot): (&i32, _)| (*partition, slot);
+        let run = self.run.iter().enumerate().map(|(i, slot)| (i as i32, slot));
+        self.apart.range(..0).map(apart).chain(run).chain(self.apart.range(0..).map(apart))
     }
 }
 
 /// A key of another type. On one line of the processor's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
-struct Other {
+struct Other<S> {
     text: Text,
-    last: Winner,
+    slot: S,
 }
 
 /// By raw key, the greatest offset at which it was seen.
 #[derive(Debug, Default)]
-pub struct Keys {
+pub struct Keys<S: Slot = Winner> {
     hasher: RandomState,
     room: Room,
-    prefixes: Vec<Prefix>,
+    prefixes: Vec<Prefix<S>>,
     by_prefix: Index,
     /// The prefix that was looked up last: a batch mostly stays with one.
     last: u32,
-    others: Vec<Other>,
+    others: Vec<Other<S::Other>>,
     by_key: Index,
     live: usize,
     pinned: HashSet<Box<[u8]>, RandomState>,
+    /// The last records, where there is nothing else of the keys.
+    winners: Option<Vec<Winner>>,
 }
 
 /// Records whose keys are yet to be looked up. In which order that is done makes no difference.
 #[derive(Debug, Default)]
-pub struct Window<'k> {
-    commits: Vec<Waiting<'k>>,
-    others: Vec<Waiting<'k>>,
+pub struct Window<'k, N = ()> {
+    commits: Vec<Waiting<'k, N>>,
+    others: Vec<Waiting<'k, N>>,
 }
 
 /// A record that waits.
 #[derive(Debug, Clone, Copy)]
-struct Waiting<'k> {
+struct Waiting<'k, N> {
     key: &'k [u8],
     record: Winner,
+    note: N,
     hash: u32,
     /// The prefix or the key that it may be.
     number: u32,
 }
 
-impl Keys {
-    /// Notes that a key has a record.
+impl<S: Slot> Keys<S> {
+    /// Notes that a key has a record. What waits comes behind it; where the order of notes makes a difference, it must be
+    /// looked up first ([`settle`](Keys::settle)).
     #[inline]
-    pub fn put(&mut self, key: &[u8], record: Winner) {
+    pub fn put(&mut self, key: &[u8], record: Winner, note: S::Note) {
         match split(key) {
             Some((prefix, partition)) => {
                 let number = if self.is_last(prefix) { self.last } else { self.prefix(prefix, self.hash(prefix)) };
-                self.put_in(number, partition, key, record);
+                self.put_in(number, partition, key, record, note);
             }
-            None => self.put_other(key, self.hash(key), record),
+            None => self.put_other(key, self.hash(key), record, note),
         }
     }
 
-    /// As [`put`](Keys::put), some time before [`settle`](Keys::settle) returns.
+    /// As [`put`](Keys::put), some time before [`settle`](Keys::settle) returns. What is put so of a key stays in order.
     #[inline(always)]
-    pub fn put_soon<'k>(&mut self, key: &'k [u8], record: Winner, window: &mut Window<'k>) {
+    pub fn put_soon<'k>(&mut self, key: &'k [u8], record: Winner, note: S::Note, window: &mut Window<'k, S::Note>) {
         match split(key) {
-            Some((prefix, partition)) if self.is_last(prefix) => self.put_in(self.last, partition, key, record),
+            Some((prefix, partition)) if self.is_last(prefix) => self.put_in(self.last, partition, key, record, note),
             Some((prefix, _)) => {
                 let hash = self.hash(prefix);
                 self.by_prefix.prefetch(hash);
-                window.commits.push(Waiting { key, record, hash, number: NOBODY });
+                window.commits.push(Waiting { key, record, note, hash, number: NOBODY });
                 if window.commits.len() >= WINDOW {
                     self.settle_commits(&mut window.commits);
                 }
             }
-            None => self.put_other_soon(key, record, window),
+            None => self.put_other_soon(key, record, note, window),
         }
     }
 
     #[inline(never)]
-    fn put_other_soon<'k>(&mut self, key: &'k [u8], record: Winner, window: &mut Window<'k>) {
+    fn put_other_soon<'k>(&mut self, key: &'k [u8], record: Winner, note: S::Note, window: &mut Window<'k, S::Note>) {
         let hash = self.hash(key);
         self.by_key.prefetch(hash);
-        window.others.push(Waiting { key, record, hash, number: NOBODY });
+        window.others.push(Waiting { key, record, note, hash, number: NOBODY });
         if window.others.len() >= WINDOW {
             self.settle_others(&mut window.others);
         }
     }
 
     /// Looks up all that wait.
-    pub fn settle(&mut self, window: &mut Window<'_>) {
+    pub fn settle(&mut self, window: &mut Window<'_, S::Note>) {
         self.settle_commits(&mut window.commits);
         self.settle_others(&mut window.others);
     }
 
     /// One step for all of them, and then the next, while what that needs is on its way.
     #[inline(never)]
-    fn settle_commits(&mut self, waiting: &mut Vec<Waiting<'_>>) {
+    fn settle_commits(&mut self, waiting: &mut Vec<Waiting<'_, S::Note>>) {
         for it in &mut *waiting {
             it.number = self.by_prefix.find(it.hash, |_| true).unwrap_or(NOBODY);
             prefetch_item(&self.prefixes, it.number as usize);
@@ -216,16 +268,20 @@ impl Keys {
                 true => self.last = it.number,
                 false => self.last = self.prefix(bytes, it.hash),
             }
-            self.put_in(self.last, partition, it.key, it.record);
+            self.put_in(self.last, partition, it.key, it.record, it.note);
         }
     }
 
     /// As [`settle_commits`](Keys::settle_commits).
     #[inline(never)]
-    fn settle_others(&mut self, waiting: &mut Vec<Waiting<'_>>) {
+    fn settle_others(&mut self, waiting: &mut Vec<Waiting<'_, S::Note>>) {
         for it in &mut *waiting {
             it.number = self.by_key.find(it.hash, |_| true).unwrap_or(NOBODY);
             prefetch_item(&self.others, it.number as usize);
+            // It may end on another line.
+            if size_of::<Other<S::Other>>() > 32 {
+                prefetch_item(&self.others, (it.number as usize).wrapping_add(1));
+            }
         }
         for it in &*waiting {
             if let Some(other) = self.others.get(it.number as usize) {
@@ -233,9 +289,9 @@ impl Keys {
             }
         }
         for it in waiting.drain(..) {
-            match self.others.get_mut(it.number as usize) {
-                Some(other) if is_same(self.room.get(other.text), it.key) => other.last = it.record.max(other.last),
-                _ => self.put_other(it.key, it.hash, it.record),
+            match self.others.get(it.number as usize).is_some_and(|other| is_same(self.room.get(other.text), it.key)) {
+                true => self.put_in_other(it.number, it.key, it.record, it.note),
+                false => self.put_other(it.key, it.hash, it.record, it.note),
             }
         }
     }
@@ -253,12 +309,9 @@ impl Keys {
     }
 
     #[inline(always)]
-    fn put_in(&mut self, number: u32, partition: i32, key: &[u8], record: Winner) {
+    fn put_in(&mut self, number: u32, partition: i32, key: &[u8], record: Winner, note: S::Note) {
         let Some(prefix) = self.prefixes.get_mut(number as usize) else { return };
-        let room = prefix.room(partition);
-        let is_new = *room == NONE;
-        *room = record.max(*room);
-        if is_new {
+        if prefix.room(partition).put(record, note) {
             prefix.live += 1;
             self.live += 1;
             if prefix.odd {
@@ -291,10 +344,23 @@ impl Keys {
     }
 
     #[inline(always)]
-    fn put_other(&mut self, key: &[u8], hash: u32, record: Winner) {
-        match self.find_other(key, hash).and_then(|number| self.others.get_mut(number as usize)) {
-            Some(other) => other.last = record.max(other.last),
-            None => self.add_other(key, hash, record),
+    fn put_other(&mut self, key: &[u8], hash: u32, record: Winner, note: S::Note) {
+        let number = self.find_other(key, hash).unwrap_or_else(|| self.add_other(key, hash));
+        self.put_in_other(number, key, record, note);
+    }
+
+    #[inline(always)]
+    fn put_in_other(&mut self, number: u32, key: &[u8], record: Winner, note: S::Note) {
+        if self.others.get_mut(number as usize).is_some_and(|other| other.slot.put(record, note)) {
+            self.first_of_other(key);
+        }
+    }
+
+    #[cold]
+    fn first_of_other(&mut self, key: &[u8]) {
+        self.live += 1;
+        if Key::decode(key).is_ok_and(|key| !key.trailing.is_empty()) {
+            self.pin(key);
         }
     }
 
@@ -305,27 +371,75 @@ impl Keys {
     }
 
     #[cold]
-    fn add_other(&mut self, key: &[u8], hash: u32, record: Winner) {
-        self.by_key.add(hash, self.others.len() as u32);
+    fn add_other(&mut self, key: &[u8], hash: u32) -> u32 {
+        let number = self.others.len() as u32;
+        self.by_key.add(hash, number);
         let text = self.room.add(key);
-        self.others.push(Other { text, last: record });
-        self.live += 1;
-        if Key::decode(key).is_ok_and(|key| !key.trailing.is_empty()) {
-            self.pin(key);
+        self.others.push(Other { text, slot: S::Other::default() });
+        number
+    }
+
+    /// The number of a commit's group and topic, which is made if it is not there, and the partition; None for any other
+    /// key. What waits stays in order.
+    pub fn place(&mut self, key: &[u8]) -> Option<KeyPlace> {
+        let (prefix, partition) = split(key)?;
+        let hash = self.hash(prefix);
+        Some((self.find(prefix, hash).unwrap_or_else(|| self.add(prefix, hash)), partition))
+    }
+
+    /// As [`place`](Keys::place), of a key that was put.
+    pub fn find_place(&self, key: &[u8]) -> Option<KeyPlace> {
+        let (prefix, partition) = split(key)?;
+        Some((self.find(prefix, self.hash(prefix))?, partition))
+    }
+
+    /// What is kept of a commit's key.
+    pub fn slot(&self, (number, partition): KeyPlace) -> Option<&S> {
+        let prefix = self.prefixes.get(number as usize)?;
+        match usize::try_from(partition).ok().and_then(|i| prefix.run.get(i)) {
+            Some(slot) => Some(slot),
+            None => prefix.apart.get(&partition),
         }
+    }
+
+    /// Notes something of a commit's key, without a record.
+    #[inline]
+    pub fn note(&mut self, (number, partition): KeyPlace, note: S::Note) {
+        self.put_in(number, partition, &[], NONE, note);
+    }
+
+    /// All commits' keys that are kept, by the number of type, group and topic, with the bytes of these, and by partition;
+    /// and such that nothing was put of.
+    pub fn commits(&self) -> impl Iterator<Item = (u32, &[u8], i32, &S)> {
+        self.prefixes.iter().enumerate().flat_map(|(number, prefix)| {
+            let bytes = self.room.get(prefix.text);
+            prefix.by_partition().map(move |(partition, slot)| (number as u32, bytes, partition, slot))
+        })
+    }
+
+    /// All other keys that are kept.
+    pub fn others(&self) -> impl Iterator<Item = (&[u8], &S::Other)> {
+        self.others.iter().map(|it| (self.room.get(it.text), &it.slot))
+    }
+
+    /// Takes out all that a cleaner asks for: how many keys there are, which are pinned, and their last records, by
+    /// offset, which the caller has.
+    pub fn take_records(&mut self, winners: Vec<Winner>) -> Keys {
+        let pinned = std::mem::take(&mut self.pinned);
+        Keys { live: self.live, pinned, winners: Some(winners), ..Keys::default() }
     }
 
     /// The greatest offset of a key; None if it was never put.
     pub fn get(&self, key: &[u8]) -> Option<i64> {
         let Some((bytes, partition)) = split(key) else {
             let number = self.find_other(key, self.hash(key))?;
-            return self.others.get(number as usize).map(|other| other.last.offset);
+            return self
+                .others
+                .get(number as usize)
+                .map(|other| other.slot.last().offset)
+                .filter(|it| *it != NONE.offset);
         };
-        let prefix = self.prefixes.get(self.find(bytes, self.hash(bytes))? as usize)?;
-        let found = match usize::try_from(partition).ok().and_then(|i| prefix.run.get(i)) {
-            Some(record) => Some(*record),
-            None => prefix.apart.get(&partition).copied(),
-        };
+        let found = self.slot((self.find(bytes, self.hash(bytes))?, partition)).map(Slot::last);
         found.filter(|record| *record != NONE).map(|record| record.offset)
     }
 
@@ -394,11 +508,20 @@ impl Keys {
         self.live == 0
     }
 
+    /// The last records that [`take_records`](Keys::take_records) was given; None where they are yet to be found, as when
+    /// an open transaction had the log learned anew.
+    pub fn counted_winners(&self) -> Option<&[Winner]> {
+        self.winners.as_deref()
+    }
+
     /// The last record of every key, by offset.
     pub fn winners(&self) -> Vec<Winner> {
+        if let Some(winners) = &self.winners {
+            return winners.clone();
+        }
         let mut all = Vec::with_capacity(self.live);
         self.prefixes.iter().for_each(|prefix| all.extend(prefix.all()));
-        all.extend(self.others.iter().map(|other| other.last));
+        all.extend(self.others.iter().map(|other| other.slot.last()).filter(|record| *record != NONE));
         all.sort_unstable_by_key(|record| record.offset);
         all
     }
@@ -452,7 +575,7 @@ mod tests {
 
     #[test]
     fn the_greatest_offset_of_every_key() {
-        let mut keys = Keys::default();
+        let mut keys = Keys::<Winner>::default();
         let mut naive = std::collections::HashMap::new();
         let mut state = 1u64;
         let mut roll = |below: u64| {
@@ -477,8 +600,8 @@ mod tests {
         for (i, (key, offset)) in all.iter().enumerate() {
             let record = Winner { offset: *offset, place: *offset as u64 / 2 };
             match i / 100 % 2 {
-                0 => keys.put(key, record),
-                _ => keys.put_soon(key, record, &mut window),
+                0 => keys.put(key, record, ()),
+                _ => keys.put_soon(key, record, (), &mut window),
             }
             let room = naive.entry(key.clone()).or_insert(*offset);
             *room = (*offset).max(*room);
@@ -499,17 +622,17 @@ mod tests {
 
     #[test]
     fn keys_that_have_other_bytes_too_are_pinned() {
-        let mut keys = Keys::default();
-        keys.put(&commit(1, "g", 0), at(1));
-        keys.put(&[0, 2, 0, 1, b'g'], at(2));
+        let mut keys = Keys::<Winner>::default();
+        keys.put(&commit(1, "g", 0), at(1), ());
+        keys.put(&[0, 2, 0, 1, b'g'], at(2), ());
         assert!(!keys.is_pinned(&commit(1, "g", 0)));
-        keys.put(&commit(0, "g", 0), at(3));
+        keys.put(&commit(0, "g", 0), at(3), ());
         assert!(keys.is_pinned(&commit(1, "g", 0)) && !keys.is_pinned(&commit(1, "g", 1)));
         let more = [commit(1, "g", 1), b"more".to_vec()].concat();
-        keys.put(&more, at(4));
+        keys.put(&more, at(4), ());
         assert!(keys.is_pinned(&commit(1, "g", 1)) && keys.is_pinned(&more));
         assert!(!keys.is_pinned(&[0, 2, 0, 1, b'g']));
-        keys.put(&[0, 2, 0, 1, b'g', b'!'], at(5));
+        keys.put(&[0, 2, 0, 1, b'g', b'!'], at(5), ());
         assert!(keys.is_pinned(&[0, 2, 0, 1, b'g']));
     }
 }

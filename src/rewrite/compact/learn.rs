@@ -6,7 +6,8 @@
 
 use super::Aim;
 use super::collect::{Collector, Waiting};
-use super::keys::Window;
+use super::keys::{Keys, Window};
+use super::onlooker::{Nobody, NoteOf, Onlooker};
 use super::places::Places;
 use super::survey::{Damage, OpenTransaction, Place, Remedy, Survey};
 use crate::fault::FaultKind;
@@ -44,14 +45,25 @@ struct Pending {
     places: Places,
 }
 
+/// Whether the onlooker is shown the records of a batch that are taken up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Yes,
+    /// It saw them before, or they are not to be counted.
+    No,
+}
+
 /// Takes up a log, batch by batch.
-pub struct Learner<'s> {
+pub struct Learner<'s, O: Onlooker<'s> = Nobody> {
     segments: &'s [Segment],
+    onlooker: O,
     log_start: i64,
     until: i64,
     survey: Survey,
+    /// Those of the survey, until the end.
+    keys: Keys<O::Slot>,
     pending: HashMap<i64, Pending, RandomState>,
-    window: Window<'s>,
+    window: Window<'s, NoteOf<'s, O>>,
     inflater: Inflater,
     /// The last offset so far.
     last: i64,
@@ -63,14 +75,16 @@ pub struct Learner<'s> {
     position: u64,
 }
 
-impl<'s> Learner<'s> {
+impl<'s, O: Onlooker<'s>> Learner<'s, O> {
     /// Of nothing yet, to be cleaned below `until`.
-    pub fn new(segments: &'s [Segment], aim: &Aim, until: i64) -> Self {
+    pub fn new(segments: &'s [Segment], aim: &Aim, until: i64, onlooker: O) -> Self {
         Learner {
             segments,
+            onlooker,
             log_start: aim.log_start.unwrap_or(i64::MIN),
             until,
             survey: Survey::new(segments, aim.now, until),
+            keys: Keys::default(),
             pending: HashMap::default(),
             window: Window::default(),
             inflater: Inflater::with_limit(aim.max_inflated),
@@ -81,14 +95,15 @@ impl<'s> Learner<'s> {
         }
     }
 
-    /// Reads all of it. `progress` is told of bytes read.
+    /// Reads all of it, and gives back who looked on. `progress` is told of bytes read.
     ///
     /// # Errors
     /// If the work is interrupted, or more batches are damaged than can be remembered.
-    pub fn learn(mut self, interrupt: &Interrupt, progress: &mut dyn FnMut(u64)) -> io::Result<Survey> {
+    pub fn learn(mut self, interrupt: &Interrupt, progress: &mut dyn FnMut(u64)) -> io::Result<(Survey, O)> {
         for (number, segment) in self.segments.iter().enumerate() {
             self.number = number as u32;
             self.start = self.through((self.number, 0));
+            self.onlooker.segment(segment);
             // As `verify` has it, the segment before may not go on behind the name of this one.
             if segment.base_offset().is_some_and(|base| base <= self.last) {
                 self.damage((self.number, 0), FaultKind::OffsetOrder { previous: self.last });
@@ -104,7 +119,7 @@ impl<'s> Learner<'s> {
                             progress(self.start + batch.position());
                             told = batch.position() + PROGRESS_STEP;
                             // What waits lies in pages that are soon let go.
-                            self.survey.keys.settle(&mut self.window);
+                            self.keys.settle(&mut self.window);
                         }
                         self.batch(&batch);
                     }
@@ -119,7 +134,7 @@ impl<'s> Learner<'s> {
         self.finish()
     }
 
-    fn finish(mut self) -> io::Result<Survey> {
+    fn finish(mut self) -> io::Result<(Survey, O)> {
         let counts = self.pending.iter().filter(|(_, pending)| pending.last_offset >= self.log_start);
         let open = counts.map(|(id, pending)| OpenTransaction {
             producer_id: *id,
@@ -139,9 +154,10 @@ impl<'s> Learner<'s> {
             }
             self.visit(&pending.places, Waiting::Open);
         }
-        self.survey.keys.settle(&mut self.window);
+        self.keys.settle(&mut self.window);
+        self.survey.keys = self.onlooker.finish(self.keys);
         self.survey.end = self.last.saturating_add(1);
-        Ok(self.survey)
+        Ok((self.survey, self.onlooker))
     }
 
     /// The place of a byte that is counted through all segments.
@@ -160,6 +176,7 @@ impl<'s> Learner<'s> {
     }
 
     fn hole(&mut self, hole: Hole) {
+        self.onlooker.hole(&hole);
         let place = (self.number, hole.position);
         let is_last = self.number as usize + 1 == self.segments.len();
         let torn = is_last && hole.is_begun();
@@ -219,11 +236,13 @@ impl<'s> Learner<'s> {
         let place = (self.number, batch.position());
         self.position = batch.position();
         if let Err(fault) = batch.check_crc() {
+            self.onlooker.left_out(header);
             return self.damaged_batch(place, fault, Remedy::LeaveOut);
         }
         // Of a wrapper, the base offset is that of its last record.
         if header.base_offset <= self.last || header.last_offset < header.base_offset {
             let fault = FaultKind::OffsetOrder { previous: self.last };
+            self.onlooker.left_out(header);
             return self.damaged_batch(place, fault, Remedy::LeaveOut);
         }
         let from = self.last;
@@ -240,13 +259,24 @@ impl<'s> Learner<'s> {
             self.survey.behind = Some(self.start + place.1);
         }
         match (header.producer_id == -1 && !header.control, counts) {
-            (true, true) => self.collect(batch, header, place, from, Waiting::Committed),
-            (true, false) => {}
+            (true, true) if self.onlooker.begin(header) => {
+                self.collect(batch, header, place, from, Waiting::Committed, Shown::Yes);
+                self.onlooker.end(header);
+            }
+            (true, true) if O::NOTES => self.collect_unseen(batch, header, place, from),
+            (true, true) => self.collect(batch, header, place, from, Waiting::Committed, Shown::No),
+            (true, false) => self.apart(batch),
             (false, _) => self.of_producer(batch, counts),
         }
         if !counts {
             self.judge(batch, place);
         }
+    }
+
+    /// Takes up the keys of a batch that is not to be counted.
+    #[inline(never)]
+    fn collect_unseen(&mut self, batch: &Batch<'s>, header: &Header, place: Place, from: i64) {
+        self.collect(batch, header, place, from, Waiting::Committed, Shown::No);
     }
 
     /// What is not cleaned is copied as it is, but not with damage in it.
@@ -266,8 +296,18 @@ impl<'s> Learner<'s> {
         self.survey.producers.batch(&header, self.start + place.1);
         match header.control {
             true => self.control(batch, place, counts),
-            false => self.wait(&header, counts),
+            false => {
+                self.apart(batch);
+                self.wait(&header, counts);
+            }
         }
+    }
+
+    /// Shows a batch whose records are not taken up now.
+    #[inline(always)]
+    fn apart(&mut self, batch: &Batch<'s>) {
+        let Learner { onlooker, keys, window, inflater, .. } = self;
+        onlooker.apart(batch, keys, window, inflater);
     }
 
     fn wait(&mut self, header: &Header, counts: bool) {
@@ -293,7 +333,7 @@ impl<'s> Learner<'s> {
         }
     }
 
-    fn control(&mut self, batch: &Batch<'_>, place: Place, counts: bool) {
+    fn control(&mut self, batch: &Batch<'s>, place: Place, counts: bool) {
         let header = batch.header();
         let mut ended = None;
         let mut bad = None;
@@ -323,8 +363,12 @@ impl<'s> Learner<'s> {
                 Err(fault) => bad = Some(fault),
             }
         }
-        if let Some(fault) = bad {
-            self.damaged_batch(place, fault, Remedy::LeaveOut);
+        match bad {
+            Some(fault) => {
+                self.onlooker.left_out(&header);
+                self.damaged_batch(place, fault, Remedy::LeaveOut);
+            }
+            None => self.apart(batch),
         }
         let has_data = ended.is_some() && self.pending.contains_key(&header.producer_id);
         if counts && let Some(controls) = &mut self.survey.controls {
@@ -354,7 +398,7 @@ impl<'s> Learner<'s> {
             behind.touched(place, batch.len());
             self.collect_at(&batch, place, ended);
             if place < behind.held {
-                self.survey.keys.settle(&mut self.window);
+                self.keys.settle(&mut self.window);
             }
         }
         behind.let_go();
@@ -364,16 +408,17 @@ impl<'s> Learner<'s> {
     #[inline(never)]
     fn collect_at(&mut self, batch: &Batch<'s>, place: Place, ended: Waiting) {
         let header = batch.header();
-        self.collect(batch, &header, place, header.base_offset.saturating_sub(1), ended);
+        self.collect(batch, &header, place, header.base_offset.saturating_sub(1), ended, Shown::No);
     }
 
     /// Takes up the keys of a batch whose offsets lie above `from`.
     #[inline(always)]
-    fn collect(&mut self, batch: &Batch<'s>, header: &Header, place: Place, from: i64, ended: Waiting) {
+    fn collect(&mut self, batch: &Batch<'s>, header: &Header, place: Place, from: i64, ended: Waiting, shown: Shown) {
         let at = self.through(place);
-        let Learner { survey, inflater, window, .. } = self;
-        let Survey { keys, before, aborted, before_start, .. } = survey;
+        let Learner { survey, keys, inflater, window, onlooker, .. } = self;
+        let Survey { before, aborted, before_start, .. } = survey;
         let collector = Collector {
+            onlooker: (shown == Shown::Yes).then_some(onlooker),
             keys,
             window,
             at,
@@ -405,7 +450,7 @@ struct Behind<'s> {
 }
 
 impl<'s> Behind<'s> {
-    fn new(learner: &Learner<'s>) -> Self {
+    fn new<O: Onlooker<'s>>(learner: &Learner<'s, O>) -> Self {
         let window = WINDOW as u64;
         let held = (learner.position - learner.position % window).saturating_sub(window);
         Behind { segments: learner.segments, held: (learner.number, held), touched: None }

@@ -10,6 +10,7 @@ pub mod collect;
 pub mod hiding;
 pub mod keys;
 mod learn;
+pub mod onlooker;
 pub mod places;
 pub mod producers;
 pub mod rebuild;

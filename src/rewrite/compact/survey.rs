@@ -6,6 +6,7 @@
 use super::hiding::hiding;
 use super::keys::{Keys, Winner};
 use super::learn::Learner;
+use super::onlooker::{Nobody, Onlooker};
 use super::producers::Producers;
 use super::tally::Tally;
 use super::{Aim, BeyondOpen};
@@ -82,7 +83,7 @@ pub struct Survey {
     pub newest: Option<(i64, u64)>,
     /// The offset behind the last.
     pub end: i64,
-    /// What was read below `until`.
+    /// What was read below `until`; batches only where somebody looked on.
     pub before: Tally,
     /// Records of aborted transactions in it.
     pub aborted: u64,
@@ -156,18 +157,32 @@ pub fn survey(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<Survey> {
+    survey_with(Nobody, segments, aim, interrupt, progress).map(|(survey, _)| survey)
+}
+
+/// As [`survey`], while somebody looks on, who is given back.
+///
+/// # Errors
+/// As [`survey`].
+pub fn survey_with<'s, O: Onlooker<'s>>(
+    onlooker: O,
+    segments: &'s [Segment],
+    aim: &Aim,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(u64),
+) -> io::Result<(Survey, O)> {
     let until = aim.closed_until(segments);
-    let mut survey = Learner::new(segments, aim, until).learn(interrupt, progress)?;
+    let (mut survey, onlooker) = Learner::new(segments, aim, until, onlooker).learn(interrupt, progress)?;
     let pinned = survey.open.first().map(|open| open.first_offset).filter(|first| *first < until);
     if let (Some(first), BeyondOpen::Never) = (pinned, aim.beyond_open) {
         // What lies behind it must not count as the last of its key. All that is forgotten before it is learned anew.
         drop(survey);
-        survey = Learner::new(segments, aim, first).learn(interrupt, &mut |_| {})?;
+        survey = Learner::new(segments, aim, first, Nobody).learn(interrupt, &mut |_| {})?.0;
     } else if let Some(first) = pinned {
         survey.hiding = hiding(segments, &survey, first, aim.max_inflated, interrupt)?;
     }
     survey.producers.expire();
-    Ok(survey)
+    Ok((survey, onlooker))
 }
 
 /// How many bytes lie before each segment.

@@ -384,7 +384,17 @@ impl<S: Slot> Keys<S> {
     pub fn place(&mut self, key: &[u8]) -> Option<KeyPlace> {
         let (prefix, partition) = split(key)?;
         let hash = self.hash(prefix);
-        Some((self.find(prefix, hash).unwrap_or_else(|| self.add(prefix, hash)), partition))
+        let number = match self.find(prefix, hash) {
+            Some(number) => number,
+            None => {
+                // The first is not the one that was looked up last, which it may be waiting to be.
+                if self.prefixes.is_empty() {
+                    self.last = NOBODY;
+                }
+                self.add(prefix, hash)
+            }
+        };
+        Some((number, partition))
     }
 
     /// As [`place`](Keys::place), of a key that was put.

@@ -93,3 +93,47 @@ fn a_leftover_file_of_another_log_fills_nothing() {
         }
     }
 }
+
+/// A sector that was written to a wrong place: whatever it holds, no more than what it covers is lost.
+#[test]
+fn a_sector_of_another_place_costs_only_what_it_covers() {
+    let size = commits(0..1, "g").len();
+    let whole: Vec<Vec<u8>> = vec![commits(0..40, "g"), commits(40..80, "g"), commits(80..120, "g")];
+    for (what, stray, epoch) in [
+        ("below", commits(5..7, "h"), 0),
+        ("below, of a higher epoch", commits(5..8, "h"), 7),
+        ("above", commits(300..302, "h"), 0),
+        ("above, of a higher epoch", commits(300..303, "h"), 7),
+        ("of the same log", commits(100..102, "g"), 0),
+        ("of the same segment", commits(72..75, "g"), 0),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut segments = whole.clone();
+        let mut stray = stray;
+        stray.chunks_mut(size).for_each(|batch| batch[15] = epoch);
+        // Its ends cut into batches.
+        let at = 20 * size - 30;
+        segments[1][at..at + 30].fill(7);
+        segments[1][at + 30..at + 30 + stray.len()].copy_from_slice(&stray);
+        segments[1][at + 30 + stray.len()..][..30].fill(7);
+        let folder = dir.path().join("__consumer_offsets-0");
+        std::fs::create_dir_all(&folder).unwrap();
+        for (segment, base) in segments.iter().zip([0, 40, 80]) {
+            std::fs::write(folder.join(segment_name(base)), segment).unwrap();
+        }
+        let hit = 2 + stray.len() / size;
+        let (code, printed) = salvage(&[], &folder);
+        let kept = format!("{} batches, {} records; first offset 0, end offset 120", 120 - hit, 120 - hit);
+        assert!(code == 3 && printed.contains(&kept), "{what}: {printed}");
+        // A sound copy fills all of it, and nothing of the sector stays.
+        let copy = dir.path().join("copy/__consumer_offsets-0");
+        std::fs::create_dir_all(&copy).unwrap();
+        std::fs::write(copy.join(segment_name(0)), whole.concat()).unwrap();
+        let (code, printed) = salvage(&["--also", copy.to_str().unwrap()], &folder);
+        assert!(
+            code == 3 && printed.contains("120 batches, 120 records; first offset 0, end offset 120"),
+            "{what}: {printed}"
+        );
+        assert!(!printed.contains("another story"), "{what}: {printed}");
+    }
+}

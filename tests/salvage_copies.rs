@@ -137,3 +137,33 @@ fn a_sector_of_another_place_costs_only_what_it_covers() {
         assert!(!printed.contains("another story"), "{what}: {printed}");
     }
 }
+
+/// An index is written behind the batch: it may know of one that a stop cut short, which is no loss, and of no other.
+#[test]
+fn an_index_that_points_at_a_torn_write_proves_nothing() {
+    let whole = commits(0..10, "g");
+    let size = whole.len() / 10;
+    for (offset, batch, status) in [(9, 9, 0), (9, 8, 3), (12, 12, 3)] {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = partition(dir.path(), &whole[..whole.len() - 20]);
+        let entry = [(offset as u32).to_be_bytes(), ((batch * size) as u32).to_be_bytes()].concat();
+        std::fs::write(folder.join("00000000000000000000.index"), entry).unwrap();
+        let (code, printed) = salvage(&[], &folder);
+        assert_eq!((code, printed.contains("log-cut")), (status, status == 3), "{offset} {batch}: {printed}");
+    }
+}
+
+/// What a file beside the log proves to have been in a tail of zeros is a loss, of keys that nobody can name.
+#[test]
+fn zeros_in_place_of_what_a_snapshot_proves() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bytes = commits(0..30, "g");
+    let size = bytes.len() / 30;
+    bytes[20 * size + 50..].fill(0);
+    let folder = partition(dir.path(), &bytes);
+    std::fs::write(folder.join("00000000000000000030.snapshot"), [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+    let (code, printed) = salvage(&[], &folder);
+    assert_eq!(code, 3, "{printed}");
+    assert!(printed.contains("offsets 20 to 29: LOST: by 00000000000000000030.snapshot"), "{printed}");
+    assert!(printed.contains("keys cannot be read there"), "{printed}");
+}

@@ -53,6 +53,8 @@ pub struct Reached {
     pub end: i64,
     /// Its name.
     pub file: String,
+    /// Where the batch begins that proves it, in bytes of the last segment, if the file says so.
+    pub at: Option<u64>,
 }
 
 /// How to salvage.
@@ -155,17 +157,16 @@ pub fn survey(
 
 /// Says what is missing at a log's end, by the word of a file beside it.
 fn say_cut(log: &mut Log, sources: &Sources, reached: &Reached) {
-    let lost = |it: &&mut Incident| it.outcome == Outcome::Lost;
     let lost_end = log.incidents.iter().filter(|it| it.outcome == Outcome::Lost).filter_map(|it| it.last).max();
     let end = log.end.max(lost_end.map_or(0, |last| last.saturating_add(1)));
-    if reached.end <= end {
+    // An index may know of a write that a stop cut short, which is normal.
+    let is_torn = |it: &Incident| it.code == "torn-batch" && reached.at == Some(it.position);
+    if reached.end <= end || log.incidents.iter().any(is_torn) {
         return;
     }
-    // What was lost there may have been all of it.
-    if let Some(open) = log.incidents.iter_mut().filter(lost).find(|it| it.first.is_some() && it.last.is_none()) {
-        open.message.push_str(&format!("; by {} the log went on to offset {} at least", reached.file, reached.end - 1));
-        return;
-    }
+    // What was lost there may have been all of it, or some.
+    let open = log.incidents.iter().filter(|it| it.outcome == Outcome::Lost && it.last.is_none());
+    let first = open.filter_map(|it| it.first).max().unwrap_or(end);
     let Some(source) = sources.all().len().checked_sub(1) else { return };
     log.incidents.push(Incident {
         source: source as SourceId,
@@ -173,7 +174,7 @@ fn say_cut(log: &mut Log, sources: &Sources, reached: &Reached) {
         length: 0,
         code: "log-cut",
         message: format!("by {} the log went on to offset {} at least", reached.file, reached.end - 1),
-        first: Some(end),
+        first: Some(first),
         last: Some(reached.end - 1),
         epoch: None,
         is_batches: false,

@@ -333,26 +333,27 @@ fn reached(dir: &PartitionDir) -> Option<Reached> {
         let read = checkpoint::leader_epochs(&bytes);
         let ascends = read.entries.is_sorted_by_key(|entry| (entry.epoch, entry.start_offset));
         let last = read.entries.last().filter(|_| read.oddities.is_empty() && ascends)?;
-        Some(Reached { end: last.start_offset, file: "leader-epoch-checkpoint".to_owned() })
+        Some(Reached { end: last.start_offset, file: "leader-epoch-checkpoint".to_owned(), at: None })
     });
     let of_kind = |kind: OtherKind| dir.others.iter().filter(move |file| file.kind == kind);
     let base_offset = |file: &OtherFile| file.name.split_once('.')?.0.parse().ok();
     let snapshots = of_kind(OtherKind::ProducerSnapshot)
-        .filter_map(|file| Some(Reached { end: base_offset(file)?, file: file.name.clone() }));
+        .filter_map(|file| Some(Reached { end: base_offset(file)?, file: file.name.clone(), at: None }));
     // Each of the two kinds is believed where all of it makes sense.
     let newest = |kind| of_kind(kind).max_by(|a, b| a.name.cmp(&b.name));
     let index = newest(OtherKind::OffsetIndex).and_then(|file| {
         let index = index::offset_index(&crate::files::read(&file.path).ok()?, base_offset(file)?);
         let ascends = index.entries.is_sorted_by_key(|entry| (entry.offset, entry.position));
         let last = index.entries.last().filter(|_| ascends && index.odd_bytes == 0)?;
-        Some(Reached { end: last.offset.saturating_add(1), file: file.name.clone() })
+        let at = Some(u64::from(last.position));
+        Some(Reached { end: last.offset.saturating_add(1), file: file.name.clone(), at })
     });
     let aborted = newest(OtherKind::TransactionIndex).and_then(|file| {
         let read = producer_state::txn_index(&crate::files::read(&file.path).ok()?);
         let makes_sense = |it: &AbortedTxn| it.version == ABORTED_VERSION && it.first_offset <= it.last_offset;
         let ascends = read.entries.is_sorted_by_key(|entry| entry.last_offset);
         let last = read.entries.last().filter(|_| ascends && read.entries.iter().all(makes_sense))?;
-        Some(Reached { end: last.last_offset.saturating_add(1), file: file.name.clone() })
+        Some(Reached { end: last.last_offset.saturating_add(1), file: file.name.clone(), at: None })
     });
     snapshots.chain(epochs).chain(index).chain(aborted).filter(|it| it.end >= 0).max_by_key(|it| it.end)
 }

@@ -281,7 +281,8 @@ impl Sorter<'_> {
         }
         let floor = below.unwrap_or(-1).max(self.base(&head.piece).map_or(-1, |base| base.saturating_sub(1)));
         let goes_on = next.is_some_and(|next| next > head.piece.last && next < first);
-        if run < 2 || run > MOST_STRAY || head.piece.first <= floor || head.piece.last >= first || !goes_on {
+        let fits = floor < head.piece.first && head.piece.last < first;
+        if !(2..=MOST_STRAY).contains(&run) || !fits || !goes_on {
             return false;
         }
         while self.top().is_some_and(|top| top.piece.first >= first) {

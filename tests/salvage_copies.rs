@@ -6,9 +6,12 @@
 #[path = "common/build.rs"]
 mod build;
 mod common;
+#[path = "common/wreck.rs"]
+mod wreck;
 
 use build::*;
 use common::grouplog;
+use grouplog::log::Codec;
 use std::path::{Path, PathBuf};
 
 fn commits(offsets: std::ops::Range<i64>, group: &str) -> Vec<u8> {
@@ -166,4 +169,23 @@ fn zeros_in_place_of_what_a_snapshot_proves() {
     assert_eq!(code, 3, "{printed}");
     assert!(printed.contains("offsets 20 to 29: LOST: by 00000000000000000030.snapshot"), "{printed}");
     assert!(printed.contains("keys cannot be read there"), "{printed}");
+}
+
+/// A wrapper that no longer inflates does not say how many records it had: any group may have lost some.
+#[test]
+fn what_a_broken_wrapper_held_is_told_to_be_unknown() {
+    for magic in [0, 1] {
+        for codec in codecs(magic).iter().copied().filter(|codec| *codec != Codec::None) {
+            let mut hull = wreck::Hull::of(magic, codec);
+            let whole = hull.bytes[wreck::VICTIM].clone();
+            let hurt = hull.bytes.get_mut(wreck::VICTIM).unwrap();
+            let from = hurt.len() / 2;
+            hurt[from..].fill(0x5a);
+            assert!(*hurt != whole);
+            let dir = tempfile::tempdir().unwrap();
+            let folder = hull.write(dir.path());
+            let (code, printed) = salvage(&[], &folder);
+            assert!(code == 3 && printed.contains("keys cannot be read there"), "{magic} {codec:?}: {printed}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use super::report::{Incident, Outcome};
 use super::survey::{Last, Surveyor, Wishes, patched};
 use super::union::{Joined, Log, Take, Union};
 use super::vouched;
-use crate::log::{Batch, Inflater};
+use crate::log::{Batch, Codec, Inflater};
 use crate::model::losses::{Losses, LostAt, LostKey, LostRecord, Word, with_a_count};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -348,6 +348,7 @@ impl Salvage {
         let mut seen: BTreeSet<(SourceId, u64)> = BTreeSet::new();
         let mut room = Vec::new();
         let mut counted = Vec::new();
+        let mut dark = Vec::new();
         for (number, incident) in self.log.incidents.iter().enumerate() {
             if !incident.outcome.loses() || !incident.is_batches {
                 continue;
@@ -380,7 +381,15 @@ impl Salvage {
                 let is_doubtful = batch.check_crc().is_err();
                 counted.clear();
                 let batch = if is_doubtful { with_a_count(&batch, &mut counted) } else { batch };
+                if is_dark(&batch, &mut inflater) {
+                    dark.push(number);
+                }
                 self.unreadable += lose(losses, incident, &batch, stays, &mut inflater);
+            }
+        }
+        for number in dark {
+            if let Some(incident) = self.log.incidents.get_mut(number) {
+                incident.is_batches = false;
             }
         }
         Ok(())
@@ -415,6 +424,17 @@ impl<'k> Kept<'k> {
             _ => Stays::Nothing,
         }
     }
+}
+
+/// Whether a batch holds records that nobody can count: a wrapper that cannot be read to its end does not say how many.
+fn is_dark(batch: &Batch<'_>, inflater: &mut Inflater) -> bool {
+    let header = batch.header();
+    if header.magic >= 2 || header.codec == Codec::None {
+        return false;
+    }
+    let mut records = batch.records(inflater);
+    records.by_ref().for_each(drop);
+    records.fault().is_some()
 }
 
 /// Takes up the records of a batch that do not stay; says how many have no readable key.

@@ -5,6 +5,8 @@
 //! goes on from where it went back: of equal contents the first is kept, else that of the higher leader epoch, else the
 //! later. Must not know: other copies.
 
+mod stray;
+
 use super::apply::MOST_OFFSETS;
 use super::bounds::{bound, doubt_epochs};
 use super::interrupt::Interrupt;
@@ -24,8 +26,6 @@ use std::io;
 /// No log comes that far: ten million records a second are as many in 200 years.
 const UNBELIEVABLE: i64 = 1 << 56;
 const CODE: &str = "offset-order";
-/// A piece of another place, such as a sector that was written to a wrong one, has no more batches than this.
-const MOST_STRAY: u64 = 64;
 
 /// Brings what was seen into ascending order of offsets, and says of every stretch that is left out which offsets it can
 /// have had.
@@ -261,66 +261,6 @@ impl Sorter<'_> {
             return Ok(());
         }
         self.written_twice(head)
-    }
-
-    /// Takes away the few batches on top that stand high above what is below them, where a batch goes on from there: a piece
-    /// of another place. Whether there were any.
-    fn run_on_top(&mut self, head: &Part, next: Option<i64>) -> bool {
-        let mut parts = self.out.downwards();
-        let Some(top) = parts.next().filter(|top| top.piece.batches == 1 && top.piece.source == head.piece.source)
-        else {
-            return false;
-        };
-        let (mut run, mut first, mut below) = (1, top.piece.first, None);
-        for part in parts {
-            if part.piece.last.checked_add(1) != Some(first) || run > MOST_STRAY {
-                below = Some(part.piece.last);
-                break;
-            }
-            (run, first) = (run + part.piece.batches, part.piece.first);
-        }
-        let floor = below.unwrap_or(-1).max(self.base(&head.piece).map_or(-1, |base| base.saturating_sub(1)));
-        let goes_on = next.is_some_and(|next| next > head.piece.last && next < first);
-        let fits = floor < head.piece.first && head.piece.last < first;
-        if !(2..=MOST_STRAY).contains(&run) || !fits || !goes_on {
-            return false;
-        }
-        while self.top().is_some_and(|top| top.piece.first >= first) {
-            let Some(top) = self.top().cloned() else { break };
-            let place = self.out.take_top();
-            let told = self.intruder(&top);
-            self.out.put(place, Entry::Gap(told));
-        }
-        true
-    }
-
-    /// Whether a batch that goes back, and what goes on from it, is a piece of another place: what comes then goes on from
-    /// what stood before all of it, and not from its end. A log that was written anew from there would go on from that.
-    fn is_intruder(&self, head: &Part) -> bool {
-        let floor = self.floor(&head.piece).last;
-        let (mut run, mut last) = (1, head.piece.last);
-        for entry in &self.input {
-            let Entry::Part(part) = entry else { continue };
-            let piece = &part.piece;
-            if piece.first > floor {
-                return run > 1 && last <= floor && last.checked_add(1) != Some(piece.first);
-            }
-            if piece.first <= last || piece.last > floor || run > MOST_STRAY {
-                return false;
-            }
-            (run, last) = (run + piece.batches, piece.last);
-        }
-        false
-    }
-
-    /// Says of a batch that it does not belong where it stands. What was there is not known.
-    fn intruder(&mut self, part: &Part) -> usize {
-        let mut incident = incident_of(&part.piece, CODE, Outcome::Lost);
-        let (first, last) = (part.piece.first, part.piece.last);
-        let offsets = if first == last { format!("offset {first}") } else { format!("offsets {first} to {last}") };
-        incident.message = format!("a batch of another place, of {offsets}, is in place of what was here");
-        (incident.is_batches, incident.first, incident.last) = (false, None, None);
-        self.tell(part.incident, incident)
     }
 
     /// Whether a batch that collides with what stands before it can be the start of a range that was written anew. Alone

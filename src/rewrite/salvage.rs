@@ -381,10 +381,11 @@ impl Salvage {
                 let is_doubtful = batch.check_crc().is_err();
                 counted.clear();
                 let batch = if is_doubtful { with_a_count(&batch, &mut counted) } else { batch };
-                if is_dark(&batch, &mut inflater) {
+                let unseen = lose(losses, incident, &batch, stays, &mut inflater);
+                self.unreadable += unseen.records;
+                if unseen.may_be_more {
                     dark.push(number);
                 }
-                self.unreadable += lose(losses, incident, &batch, stays, &mut inflater);
             }
         }
         for number in dark {
@@ -426,19 +427,16 @@ impl<'k> Kept<'k> {
     }
 }
 
-/// Whether a batch holds records that nobody can count: a wrapper that cannot be read to its end does not say how many.
-fn is_dark(batch: &Batch<'_>, inflater: &mut Inflater) -> bool {
-    let header = batch.header();
-    if header.magic >= 2 || header.codec == Codec::None {
-        return false;
-    }
-    let mut records = batch.records(inflater);
-    records.by_ref().for_each(drop);
-    records.fault().is_some()
+/// Records of a lost batch whose keys cannot be read.
+struct Dark {
+    /// So many that can be counted.
+    records: u64,
+    /// Whether there may be more: a wrapper that cannot be read to its end does not say how many.
+    may_be_more: bool,
 }
 
-/// Takes up the records of a batch that do not stay; says how many have no readable key.
-fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays<'_>, inflater: &mut Inflater) -> u64 {
+/// Takes up the records of a batch that do not stay; says which of them have no readable key.
+fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays<'_>, inflater: &mut Inflater) -> Dark {
     let at = LostAt { segment: incident.source, position: batch.position() };
     let shift = believable_shift(incident, batch);
     let producer_id = batch.header().producer_id;
@@ -473,7 +471,11 @@ fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays
             Err(_) => unreadable += 1,
         }
     }
-    unreadable + believable_count(batch).saturating_sub(met).max(0) as u64
+    let header = batch.header();
+    Dark {
+        records: unreadable + believable_count(batch).saturating_sub(met).max(0) as u64,
+        may_be_more: header.magic < 2 && header.codec != Codec::None && records.fault().is_some(),
+    }
 }
 
 /// What to add to offsets of a batch that is lost: where its own cannot be right, they are taken to begin where they can.

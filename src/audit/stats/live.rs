@@ -11,7 +11,7 @@ use crate::model::stats::Live;
 use crate::model::stats::share::Share;
 use crate::rewrite::compact::Aim;
 use crate::rewrite::compact::clean::{Cleaned, Sink, clean};
-use crate::rewrite::compact::keys::Winner;
+use crate::rewrite::compact::slot::Winner;
 use crate::rewrite::compact::survey::{Place, Survey};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::plan::frames;

@@ -4,7 +4,8 @@
 
 use super::slot::KeySum;
 use crate::model::stats::{Counted, KeyRow, Live, NamedSum, Sum, TYPES};
-use crate::rewrite::compact::keys::{KeyPlace, Keys, NONE, Slot, Winner};
+use crate::rewrite::compact::keys::{KeyPlace, Keys};
+use crate::rewrite::compact::slot::{NONE, Slot, Winner};
 use crate::schema::Key;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;

@@ -3,7 +3,7 @@
 //! Must not know: what the key is.
 
 use crate::model::stats::Sum;
-use crate::rewrite::compact::keys::{NONE, Slot, Winner};
+use crate::rewrite::compact::slot::{NONE, Slot, Winner};
 
 /// What a record adds to its key's figures.
 #[derive(Debug, Clone, Copy, Default)]
@@ -82,9 +82,7 @@ impl Slot for KeySum {
     #[inline(always)]
     fn put(&mut self, record: Winner, note: Note) -> bool {
         self.note(note);
-        let is_new = self.last == NONE && record != NONE;
-        self.last = record.max(self.last);
-        is_new
+        self.last.raise(record)
     }
 
     #[inline(always)]
@@ -174,9 +172,7 @@ impl Slot for OtherSum {
             Of::Commit | Of::Unsettled | Of::Value => (1, 0),
         };
         self.counts += (u128::from(note.bytes) << OTHER_BITS | records) << OTHER_BITS | tombstones;
-        let is_new = self.last == NONE && record != NONE;
-        self.last = record.max(self.last);
-        is_new
+        self.last.raise(record)
     }
 
     #[inline(always)]

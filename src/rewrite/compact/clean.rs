@@ -3,9 +3,10 @@
 //! Only batches that may stay are looked at: those that hold the last record of some key, control batches, and what
 //! producers are remembered by. Must not know: where they go to.
 
-use super::keys::{Keys, Winner};
+use super::keys::Keys;
 use super::rebuild::Rebuild;
 use super::route::{stops, visit};
+use super::slot::Winner;
 use super::survey::{Place, Remedy, Survey};
 use super::tally::Tally;
 use super::{Aim, base_of};

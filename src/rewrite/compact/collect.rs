@@ -2,8 +2,9 @@
 //!
 //! Must not know: where the batch stands in the order of the log, and what is damaged elsewhere.
 
-use super::keys::{Keys, NONE, Window, Winner};
+use super::keys::{Keys, Window};
 use super::onlooker::{NoteOf, Onlooker};
+use super::slot::{NONE, Winner};
 use super::tally::Tally;
 use crate::fault::FaultKind;
 use crate::log::plain::{Look, PlainRecord};

@@ -2,7 +2,7 @@
 //!
 //! Must not know: how the keys of open transactions were found.
 
-use super::keys::Winner;
+use super::slot::Winner;
 use super::survey::{Remedy, Survey};
 use crate::log::{Inflater, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;

@@ -5,6 +5,7 @@
 //! by partition in a run, sixteen bytes each. All other keys stand whole in one room. So memory grows with the live keys,
 //! and with nothing else. Must not know: values, batches, transactions.
 
+use super::slot::{NONE, Slot, Winner};
 use crate::bytes::is_same;
 use crate::hash_index::Index;
 use crate::machine::cpu::{prefetch, prefetch_item};
@@ -12,63 +13,12 @@ use crate::schema::Key;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::hash::{BuildHasher, Hasher};
 
 /// So many records wait, so that what their keys are compared with is in the cache by then.
 const WINDOW: usize = 64;
 /// No number.
 const NOBODY: u32 = u32::MAX;
-
-/// The record that a key has last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Winner {
-    /// Its offset.
-    pub offset: i64,
-    /// Where its batch begins: the byte, counted through all segments.
-    pub place: u64,
-}
-
-/// No record.
-pub const NONE: Winner = Winner { offset: -1, place: 0 };
-
-impl Default for Winner {
-    fn default() -> Self {
-        NONE
-    }
-}
-
-/// What is kept of a key. The default is that of one without records.
-pub trait Slot: Copy + Default + Debug {
-    /// What is to be noted of a record besides; the default is nothing.
-    type Note: Copy + Default + Debug;
-    /// The same for keys that are no commits.
-    type Other: Slot<Note = Self::Note>;
-    /// Partitions up to this number stand in a run, whatever it costs.
-    const DENSE: usize;
-    /// Takes up a record, which may be [`NONE`] where one is only to be noted; whether it is the key's first.
-    fn put(&mut self, record: Winner, note: Self::Note) -> bool;
-    /// The greatest record.
-    fn last(&self) -> Winner;
-}
-
-impl Slot for Winner {
-    type Note = ();
-    type Other = Winner;
-    const DENSE: usize = 64;
-
-    #[inline(always)]
-    fn put(&mut self, record: Winner, (): ()) -> bool {
-        let is_new = *self == NONE;
-        *self = record.max(*self);
-        is_new
-    }
-
-    #[inline(always)]
-    fn last(&self) -> Winner {
-        *self
-    }
-}
 
 /// Where bytes stand in the room.
 #[derive(Debug, Clone, Copy)]
@@ -181,7 +131,7 @@ pub struct Keys<S: Slot = Winner> {
     winners: Option<Vec<Winner>>,
 }
 
-/// Records whose keys are yet to be looked up. In which order that is done makes no difference.
+/// Records whose keys are yet to be looked up. Those of one key stay in order, which only notes depend on.
 #[derive(Debug, Default)]
 pub struct Window<'k, N = ()> {
     commits: Vec<Waiting<'k, N>>,

@@ -15,6 +15,7 @@ pub mod places;
 pub mod producers;
 pub mod rebuild;
 mod route;
+pub mod slot;
 pub mod survey;
 pub mod tally;
 

@@ -3,7 +3,8 @@
 //! All that a [`Learner`](super::learn::Learner) meets is shown once, in the order of the log; figures of a key may stand
 //! beside what is learned of it ([`Slot`]). Must not know: what is counted.
 
-use super::keys::{Keys, Slot, Window, Winner};
+use super::keys::{Keys, Window};
+use super::slot::{Slot, Winner};
 use crate::log::batch::Header;
 use crate::log::plain::PlainRecord;
 use crate::log::{Batch, Hole, Inflater, Record, Segment};

@@ -2,7 +2,7 @@
 //!
 //! Must not know: which of them stay, and what is done with them.
 
-use super::keys::Winner;
+use super::slot::Winner;
 use super::survey::Survey;
 use crate::log::{Batch, Segment};
 use crate::machine::cpu::prefetch;

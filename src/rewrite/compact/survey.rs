@@ -4,10 +4,11 @@
 //! know: what is done with what goes, and where the new log goes to.
 
 use super::hiding::hiding;
-use super::keys::{Keys, Winner};
+use super::keys::Keys;
 use super::learn::Learner;
 use super::onlooker::{Nobody, Onlooker};
 use super::producers::Producers;
+use super::slot::Winner;
 use super::tally::Tally;
 use super::{Aim, BeyondOpen};
 use crate::fault::FaultKind;

@@ -244,6 +244,12 @@ fn without_permission() {
             assert_eq!(printed.to_lowercase().contains("permission"), is_told, "{name} {verb:?}: {printed}{said}");
             if name == "segment" && verb[0] == "salvage" {
                 assert_eq!(printed.matches("nothing is lost").count(), 3, "{printed}");
+                // What is not known is not written as if it were empty.
+                mode(dir.path(), 0o777);
+                let output = as_nobody(dir.path(), &["salvage", "--out", "new", name]).unwrap();
+                assert_eq!(output.status.code(), Some(3), "{}", words(&output).1);
+                let written: Vec<_> = names_in(&dir.path().join("new"));
+                assert!(!written.contains(&"__consumer_offsets-1".to_owned()) && written.len() == 5, "{written:?}");
             }
         }
         mode(&log.join(file), 0o755);

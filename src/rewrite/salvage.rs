@@ -46,6 +46,13 @@ pub struct Wreck {
     pub reached: Option<Reached>,
 }
 
+impl Wreck {
+    /// Whether there is anything to read.
+    pub fn has_files(&self) -> bool {
+        !self.own.is_empty() || !self.leftovers.is_empty() || self.replicas.iter().any(|files| !files.is_empty())
+    }
+}
+
 /// A file that proves how far a log went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reached {

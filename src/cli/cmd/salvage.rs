@@ -7,7 +7,6 @@ use super::new_log::{
 use crate::cli::Usage;
 use crate::cli::args::SalvageArgs;
 use crate::cli::input::{self, Partition};
-use crate::cli::render::name::lossless_path;
 use crate::cli::render::salvage::{Told, objects};
 use crate::cli::render::salvage_text;
 use crate::cli::talk::{Context, EmptyFolders};
@@ -70,9 +69,7 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
     let mut work = Work { args, interrupt, replicas, context, before: 0 };
     let mut outcome = Outcome::Clean;
     for partition in &partitions {
-        // Of a folder that cannot be listed there is nothing to write, unless another copy has it.
-        let is_there = partition.unlisted.is_none() || work.copies(partition.number).next().is_some();
-        if work.partition(partition, out.as_ref().filter(|_| is_there), &mut report)? == Outcome::Findings {
+        if work.partition(partition, out.as_ref(), &mut report)? == Outcome::Findings {
             outcome = Outcome::Findings;
         }
     }
@@ -125,8 +122,11 @@ impl Work<'_> {
     fn partition(&mut self, partition: &Partition, out: Option<&OutDir>, report: &mut Report) -> Result<Outcome> {
         let number = partition.number.unwrap_or_default();
         let mut unreadable: Vec<_> =
-            partition.unreadable_names().map(|it| (it.to_owned(), NO_FILE.to_owned())).collect();
+            partition.unreadable_names().map(|it| (partition.path().join(it), NO_FILE.to_owned())).collect();
         let wreck = self.wreck(partition, &mut unreadable);
+        // An empty folder would say that there was nothing.
+        let is_known = partition.unlisted.is_none() && unreadable.is_empty();
+        let out = out.filter(|_| is_known || wreck.has_files());
         let own: Vec<_> = wreck.own.iter().map(|file| file.path.clone()).collect();
         let manner = self.manner();
         let (before, context) = (self.before, &*self.context);
@@ -253,9 +253,9 @@ impl Work<'_> {
         }
     }
 
-    /// The files of a partition and its copies. Of those that cannot be opened the name and the reason are added to
+    /// The files of a partition and its copies. Of those that cannot be opened the path and the reason are added to
     /// `unreadable`.
-    fn wreck(&self, partition: &Partition, unreadable: &mut Vec<(String, String)>) -> Wreck {
+    fn wreck(&self, partition: &Partition, unreadable: &mut Vec<(PathBuf, String)>) -> Wreck {
         let leftovers = partition.dir.iter().flat_map(|dir| &dir.left_out).map(|left_out| FileIn {
             path: left_out.file.path.clone(),
             base_offset: Some(left_out.file.base_offset),
@@ -289,11 +289,11 @@ impl Work<'_> {
 }
 
 /// Whether a file can be opened; else its path and the reason go to a list.
-fn can_be_opened(file: &FileIn, unreadable: &mut Vec<(String, String)>) -> bool {
+fn can_be_opened(file: &FileIn, unreadable: &mut Vec<(PathBuf, String)>) -> bool {
     match std::fs::File::open(&file.path) {
         Ok(_) => true,
         Err(error) => {
-            unreadable.push((lossless_path(&file.path), error.to_string()));
+            unreadable.push((file.path.clone(), error.to_string()));
             false
         }
     }

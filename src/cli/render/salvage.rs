@@ -18,7 +18,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A salvaged partition, to be told.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ pub struct Told<'t> {
     pub unlisted: Option<&'t str>,
     /// Files beside the segments that are not carried over, and why.
     pub broken: Vec<(&'static str, String)>,
-    /// Files of segments that cannot be read, by name, and why.
-    pub unreadable: Vec<(String, String)>,
+    /// Files of segments that cannot be read, and why.
+    pub unreadable: Vec<(PathBuf, String)>,
     /// What was written; None if nothing was.
     pub done: Option<Done>,
     /// Whether a broker would load what was written.
@@ -69,11 +69,12 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
     for (file, why) in &told.broken {
         each(&json!({ "partition": told.partition, "kind": "unreadable-file", "file": file, "why": why }))?;
     }
-    for (name, why) in &told.unreadable {
+    for (path, why) in &told.unreadable {
         each(&json!({
             "partition": told.partition,
             "kind": "unreadable-segment",
-            "segment": name,
+            "segment": path.file_name().map(|name| lossless(name.as_encoded_bytes())),
+            "path": lossless_path(path),
             "why": why,
         }))?;
     }

@@ -103,11 +103,11 @@ fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     if let Some(why) = told.unlisted {
         writeln!(to, "  the folder cannot be read: {why}; what it held is lost unless another copy has it (--also)")?;
     }
-    for (name, why) in &told.unreadable {
+    for (path, why) in &told.unreadable {
         writeln!(
             to,
             "  {}: {why}; what it held is lost unless it stands in another copy (--also)",
-            visible(name.as_bytes()),
+            visible_path(path),
         )?;
     }
     for (file, why) in &told.broken {

@@ -37,6 +37,8 @@ pub struct LostRecord<'r> {
     pub at: LostAt,
     /// Its log offset, as far as that can be believed.
     pub offset: i64,
+    /// Its log offset by its own bytes.
+    pub said: i64,
     /// In ms since 1970; -1 for none.
     pub timestamp: i64,
     /// -1 for none; else the record was part of that producer's transaction.
@@ -90,8 +92,11 @@ pub struct LostKey {
     pub records: u64,
     /// Where the last of them stood.
     pub at: LostAt,
-    /// Its log offset.
+    /// Its log offset, as far as that can be believed.
     pub offset: i64,
+    /// Its log offset by its own bytes. Another than `offset` where that cannot be right: then `offset` is the first that
+    /// can.
+    pub said: i64,
     /// In ms since 1970; -1 for none.
     pub timestamp: i64,
     /// Its producer, if it was part of a transaction; -1 for none.
@@ -107,6 +112,18 @@ pub struct LostKey {
     pub word: Word,
     /// The last record of the key before it: what a coordinator goes back to if nothing supersedes it.
     pub fallback: Option<Fallback>,
+}
+
+impl LostKey {
+    /// Whether it was a copy of a record. Damaged bytes may say another value.
+    fn is(&self, record: &Record<'_>) -> bool {
+        self.said == record.offset
+            && match &self.value {
+                Kept::Tombstone => record.value.is_none(),
+                Kept::Value(bytes) => record.value == Some(bytes) || self.word == Word::Doubtful,
+                Kept::Unknown => true,
+            }
+    }
 }
 
 /// What vouches for the bytes of a lost record.
@@ -185,6 +202,7 @@ impl Losses {
             records: 1,
             at: record.at,
             offset: record.offset,
+            said: record.said,
             timestamp: record.timestamp,
             producer_id: record.producer_id,
             value,
@@ -213,6 +231,7 @@ impl Losses {
         } else {
             lost.at = record.at;
             lost.offset = record.offset;
+            lost.said = record.said;
             lost.timestamp = record.timestamp;
             lost.producer_id = record.producer_id;
             lost.word = self.word;
@@ -254,7 +273,7 @@ impl Losses {
             }
             readable += 1;
             let producer_id = header.producer_id;
-            self.lost(&LostRecord { at, offset, timestamp, producer_id, key, value });
+            self.lost(&LostRecord { at, offset, said: offset, timestamp, producer_id, key, value });
         }
         (readable, unreadable)
     }
@@ -264,6 +283,9 @@ impl Losses {
     pub fn survivor(&mut self, producer_id: i64, record: &Record<'_>) {
         let Some(bytes) = record.key else { return };
         let Some(slot) = self.slot(bytes) else { return };
+        if self.lost.get(slot).is_some_and(|lost| lost.is(record)) {
+            return self.stands(slot);
+        }
         let waits = producer_id != -1 && is_commit(bytes);
         let value = self.keep(record.value);
         let (offset, timestamp) = (record.offset, record.timestamp);
@@ -274,6 +296,14 @@ impl Losses {
             }
         }
         self.settle(Waiting { slot, offset, timestamp, value });
+    }
+
+    /// What is lost was a copy: the record stands where it says it does.
+    fn stands(&mut self, slot: usize) {
+        let Some(lost) = self.lost.get_mut(slot) else { return };
+        lost.records = lost.records.saturating_sub(1);
+        // Others of its key that are lost stood before it.
+        lost.superseded_by = Some(lost.said);
     }
 
     /// The transaction of a producer ends here.
@@ -362,6 +392,7 @@ impl Losses {
     /// Every lost key, in the order of their places.
     pub fn finish(self) -> Vec<LostKey> {
         let mut lost = self.lost;
+        lost.retain(|lost| lost.records > 0);
         lost.sort_by_key(|lost| (lost.at, lost.offset));
         lost
     }
@@ -458,6 +489,7 @@ mod tests {
         losses.lost(&LostRecord {
             at,
             offset,
+            said: offset,
             timestamp: 7,
             producer_id: -1,
             key: Some(key),
@@ -494,6 +526,23 @@ mod tests {
             }
             assert_eq!(losses.finish()[0].superseded_by, superseded);
         }
+    }
+
+    #[test]
+    fn what_stands_where_it_says_is_not_lost() {
+        let mut losses = Losses::new();
+        lose(&mut losses, 5, KEY);
+        lose(&mut losses, 6, OTHER);
+        lose(&mut losses, 9, OTHER);
+        losses.survivor(-1, &record(5, KEY, Some(b"lost")));
+        losses.survivor(-1, &record(9, OTHER, Some(b"lost")));
+        let lost = losses.finish();
+        assert_eq!((lost.len(), lost[0].records, lost[0].superseded_by), (1, 1, Some(9)));
+        // Another value is no copy.
+        let mut losses = Losses::new();
+        lose(&mut losses, 5, KEY);
+        losses.survivor(-1, &record(5, KEY, Some(b"five")));
+        assert_eq!(losses.finish().len(), 1);
     }
 
     #[test]

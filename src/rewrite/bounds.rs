@@ -86,6 +86,7 @@ pub(super) fn bound(survey: &mut Survey) {
 }
 
 fn bound_group(incidents: &mut [Incident], group: &[usize], floor: i64, ceiling: Option<i64>) {
+    say_zeroed_tail(incidents, group);
     let mut low = floor;
     let mut open: Vec<usize> = Vec::new();
     let mut kept: BTreeSet<usize> = BTreeSet::new();
@@ -113,6 +114,19 @@ fn bound_group(incidents: &mut [Incident], group: &[usize], floor: i64, ceiling:
     }
     close(incidents, &open, low, ceiling);
     widen(incidents, group, &kept, floor, ceiling);
+}
+
+/// Zeros at the end are what a broker leaves that allocates in advance; but where the batch right before them is damaged,
+/// what made them zeros may have begun in it.
+fn say_zeroed_tail(incidents: &mut [Incident], group: &[usize]) {
+    let [.., before, last] = group else { return };
+    let reach = incidents.get(*before).filter(|it| it.is_batches && it.outcome == Outcome::Lost);
+    let Some((source, end)) = reach.map(|it| (it.source, it.position + it.length)) else { return };
+    let is_behind = |it: &&mut Incident| (it.source, it.position) == (source, end) && it.code == "zero-tail";
+    if let Some(tail) = incidents.get_mut(*last).filter(is_behind).filter(|it| it.outcome == Outcome::Normal) {
+        tail.outcome = Outcome::Lost;
+        tail.message.push_str(", right behind a damaged batch: what stood there may be lost");
+    }
 }
 
 /// The head of a batch whose CRC is wrong may be what is damaged: such a batch may have had every offset up to its

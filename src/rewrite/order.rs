@@ -55,7 +55,7 @@ pub fn order(
         interrupt,
     };
     sorter.run()?;
-    sorter.restore_what_nothing_replaced();
+    sorter.restore_what_nothing_replaced()?;
     let mut incidents = sorter.incidents;
     let entries = join(sorter.out.finish());
     let (entries, doubts) = doubt_behind_holes(entries, &mut incidents, sorter.sources, max_inflated)?;
@@ -494,7 +494,7 @@ impl Sorter<'_> {
     }
 
     /// What was overruled stays after all where nothing came in its place; the rest is said.
-    fn restore_what_nothing_replaced(&mut self) {
+    fn restore_what_nothing_replaced(&mut self) -> io::Result<()> {
         let mut overruled = std::mem::take(&mut self.overruled);
         overruled.sort_by_key(|(part, _)| (part.piece.first, part.piece.source, part.piece.from));
         for (part, by_epoch) in overruled {
@@ -503,17 +503,26 @@ impl Sorter<'_> {
                 self.out.push(Entry::Part(part));
                 continue;
             }
+            if self.if_repeated(&part)? == Some(0) {
+                self.tell_overruled(
+                    &part.piece,
+                    Outcome::Repeated,
+                    "offsets that stand further on too, with the same contents",
+                );
+                continue;
+            }
             let message = match by_epoch {
                 true => "other contents of a higher leader epoch stand at these offsets further on",
                 false => "other contents stand at these offsets further on",
             };
-            self.overruled_incident(&part.piece, message);
+            self.tell_overruled(&part.piece, Outcome::Overruled, message);
         }
+        Ok(())
     }
 
     /// Neighbours are told together.
-    fn overruled_incident(&mut self, piece: &Piece, message: &str) {
-        let mut incident = incident_of(piece, CODE, Outcome::Overruled);
+    fn tell_overruled(&mut self, piece: &Piece, outcome: Outcome, message: &str) {
+        let mut incident = incident_of(piece, CODE, outcome);
         incident.message = message.to_owned();
         if let Some(last) = self.incidents.last_mut().filter(|last| goes_on(last, &incident)) {
             last.length += incident.length;
@@ -560,6 +569,7 @@ pub(super) fn incident_of(piece: &Piece, code: &'static str, outcome: Outcome) -
         last: Some(piece.last),
         epoch: (piece.epoch >= 0).then_some(piece.epoch),
         is_batches: true,
+        may_be_more: false,
         producer: None,
         outcome,
         would_mend: None,

@@ -26,6 +26,8 @@ pub struct Incident {
     pub epoch: Option<i32>,
     /// Whether the stretch is made of batches whose frames hold.
     pub is_batches: bool,
+    /// Whether those may have had more records than can be counted.
+    pub may_be_more: bool,
     /// The producer of a batch that is part of a transaction or ends one.
     pub producer: Option<Producer>,
     /// What was done.
@@ -59,6 +61,11 @@ pub enum Gravity {
 const WARNINGS: [&str; 2] = ["timestamp-mismatch", "leader-epoch-order"];
 
 impl Incident {
+    /// Whether keys are lost here that nobody can name, nor count.
+    pub fn hides_keys(&self) -> bool {
+        self.outcome.loses() && (!self.is_batches || self.may_be_more)
+    }
+
     /// How bad it is.
     pub fn gravity(&self) -> Gravity {
         match self.outcome {

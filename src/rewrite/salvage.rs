@@ -16,6 +16,7 @@ use super::union::{Joined, Log, Take, Union};
 use super::vouched;
 use crate::log::{Batch, Codec, Inflater};
 use crate::model::losses::{Losses, LostAt, LostKey, LostRecord, Word, with_a_count};
+use crate::schema::Key;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
@@ -185,6 +186,7 @@ fn say_cut(log: &mut Log, sources: &Sources, reached: &Reached) {
         last: Some(reached.end - 1),
         epoch: None,
         is_batches: false,
+        may_be_more: false,
         producer: None,
         outcome: Outcome::Lost,
         would_mend: None,
@@ -354,7 +356,7 @@ impl Salvage {
         let kept = Kept::of(&self.log);
         let mut seen: BTreeSet<(SourceId, u64)> = BTreeSet::new();
         let mut room = Vec::new();
-        let mut counted = Vec::new();
+        let log_end = self.log.end;
         let mut dark = Vec::new();
         for (number, incident) in self.log.incidents.iter().enumerate() {
             if !incident.outcome.loses() || !incident.is_batches {
@@ -385,10 +387,8 @@ impl Salvage {
                     (None, Err(_)) => Word::Doubtful,
                 });
                 let batch = mended.unwrap_or(batch);
-                let is_doubtful = batch.check_crc().is_err();
-                counted.clear();
-                let batch = if is_doubtful { with_a_count(&batch, &mut counted) } else { batch };
-                let unseen = lose(losses, incident, &batch, stays, &mut inflater);
+                let lost = Lost { incident, batch, stays, log_end };
+                let unseen = lost.lose(losses, &mut inflater);
                 self.unreadable += unseen.records;
                 if unseen.may_be_more {
                     dark.push(number);
@@ -397,7 +397,7 @@ impl Salvage {
         }
         for number in dark {
             if let Some(incident) = self.log.incidents.get_mut(number) {
-                incident.is_batches = false;
+                incident.may_be_more = true;
             }
         }
         Ok(())
@@ -410,6 +410,17 @@ enum Stays<'k> {
     Nothing,
     All,
     Some(&'k Thin),
+}
+
+impl Stays<'_> {
+    /// Whether a record does, by its place in the batch and its offset.
+    fn has(&self, place: usize, offset: i64) -> bool {
+        match self {
+            Stays::Nothing => false,
+            Stays::All => true,
+            Stays::Some(thin) => thin.within.contains(&offset) && thin.dropped.binary_search(&(place as u32)).is_err(),
+        }
+    }
 }
 
 /// Which stretches of which files are in the new log, to be asked by place.
@@ -438,68 +449,90 @@ impl<'k> Kept<'k> {
 struct Dark {
     /// So many that can be counted.
     records: u64,
-    /// Whether there may be more: a wrapper that cannot be read to its end does not say how many.
+    /// Whether there may be more: it cannot be read to its end, and nothing says how many there were.
     may_be_more: bool,
 }
 
-/// Takes up the records of a batch that do not stay; says which of them have no readable key.
-fn lose(losses: &mut Losses, incident: &Incident, batch: &Batch<'_>, kept: Stays<'_>, inflater: &mut Inflater) -> Dark {
-    let at = LostAt { segment: incident.source, position: batch.position() };
-    let shift = believable_shift(incident, batch);
-    let producer_id = batch.header().producer_id;
-    let mut unreadable = 0;
-    let mut met = 0;
-    let mut records = batch.records(inflater);
-    for (place, item) in records.by_ref().enumerate() {
-        met += 1;
-        let stays = |offset: i64| match kept {
-            Stays::Nothing => false,
-            Stays::All => true,
-            Stays::Some(thin) => thin.within.contains(&offset) && thin.dropped.binary_search(&(place as u32)).is_err(),
-        };
-        match item {
-            Ok(record) if stays(record.offset) => {}
-            Ok(record) => losses.lost(&LostRecord {
-                at,
-                offset: record.offset.wrapping_add(shift),
-                timestamp: record.timestamp,
-                producer_id,
-                key: record.key,
-                value: Some(record.value),
-            }),
-            Err(bad) if bad.key.is_some() => losses.lost(&LostRecord {
-                at,
-                offset: bad.offset.unwrap_or(batch.header().last_offset).wrapping_add(shift),
-                timestamp: bad.timestamp.unwrap_or(-1),
-                producer_id,
-                key: bad.key,
-                value: bad.value.map(Some),
-            }),
-            Err(_) => unreadable += 1,
-        }
-    }
-    let header = batch.header();
-    Dark {
-        records: unreadable + believable_count(batch).saturating_sub(met).max(0) as u64,
-        may_be_more: header.magic < 2 && header.codec != Codec::None && records.fault().is_some(),
-    }
+/// A batch of which not all records stay.
+struct Lost<'l> {
+    incident: &'l Incident,
+    batch: Batch<'l>,
+    stays: Stays<'l>,
+    /// Where the log ends.
+    log_end: i64,
 }
 
-/// What to add to offsets of a batch that is lost: where its own cannot be right, they are taken to begin where they can.
-fn believable_shift(incident: &Incident, batch: &Batch<'_>) -> i64 {
-    let header = batch.header();
-    // Where no offset is free, a sound batch that says it stands further back is taken at its word.
-    let says_lower = incident.stands.is_some_and(|behind| (0..behind).contains(&header.last_offset));
-    if incident.first.is_none() && header.base_offset >= 0 && says_lower && batch.check_crc().is_ok() {
-        return 0;
+impl Lost<'_> {
+    /// Takes up the records that do not stay; says which of them have no readable key.
+    fn lose(&self, losses: &mut Losses, inflater: &mut Inflater) -> Dark {
+        let is_doubtful = self.batch.check_crc().is_err();
+        let mut room = Vec::new();
+        let batch = if is_doubtful { with_a_count(&self.batch, &mut room) } else { self.batch };
+        let at = LostAt { segment: self.incident.source, position: batch.position() };
+        let shift = self.believable_shift();
+        let producer_id = batch.header().producer_id;
+        let mut unreadable = 0;
+        let mut met = 0;
+        let mut records = batch.records(inflater);
+        for (place, item) in records.by_ref().enumerate() {
+            met += 1;
+            let (said, timestamp, key, value) = match item {
+                Ok(record) if self.stays.has(place, record.offset) => continue,
+                Ok(record) => (record.offset, record.timestamp, record.key, Some(record.value)),
+                Err(bad) => (
+                    bad.offset.unwrap_or(batch.header().last_offset),
+                    bad.timestamp.unwrap_or(-1),
+                    bad.key,
+                    bad.value.map(Some),
+                ),
+            };
+            // What damaged bytes name must make sense at least.
+            let is_readable = match value {
+                Some(_) if !is_doubtful => true,
+                _ => key.is_some_and(|key| !is_doubtful || Key::decode(key).is_ok()),
+            };
+            if !is_readable {
+                unreadable += 1;
+                continue;
+            }
+            let offset = said.wrapping_add(shift);
+            losses.lost(&LostRecord { at, offset, said, timestamp, producer_id, key, value });
+        }
+        Dark {
+            records: unreadable + believable_count(&batch).saturating_sub(met).max(0) as u64,
+            may_be_more: !self.is_count_vouched_for() && records.fault().is_some() || !room.is_empty(),
+        }
     }
-    // Else it stands behind what stands before it.
-    let place = incident.first.or(incident.stands.map(|behind| behind.saturating_sub(1)));
-    let Some(first) = place.filter(|_| incident.outcome == Outcome::Lost && header.magic >= 2) else { return 0 };
-    let fits = match incident.last {
-        Some(last) => (first..=last).contains(&header.base_offset),
-        // Nobody knows how far it went, for its own word is not believed.
-        None => header.base_offset == first,
-    };
-    if fits { 0 } else { first.wrapping_sub(header.base_offset) }
+
+    /// Whether the number of records that a batch's head names can be believed. A wrapper names none; where the CRC is
+    /// wrong, two fields that agree vouch for each other.
+    fn is_count_vouched_for(&self) -> bool {
+        let header = self.batch.header();
+        if header.magic < 2 {
+            return header.codec == Codec::None;
+        }
+        let offsets = header.last_offset.checked_sub(header.base_offset).and_then(|delta| delta.checked_add(1));
+        self.batch.check_crc().is_ok() || offsets == Some(i64::from(header.count))
+    }
+
+    /// What to add to its offsets: where its own cannot be right, they are taken to begin where they can.
+    fn believable_shift(&self) -> i64 {
+        let (incident, header) = (self.incident, self.batch.header());
+        // Where no offset is free, a sound batch is of another place, and taken at its word.
+        let is_of_another = incident.first.is_none() && header.base_offset >= 0 && header.last_offset < self.log_end;
+        let is_wrapper = header.magic < 2 && header.codec != Codec::None;
+        if is_of_another && self.batch.check_crc().is_ok() || is_wrapper || incident.outcome != Outcome::Lost {
+            return 0;
+        }
+        // Else it stands behind what stands before it.
+        let Some(first) = incident.first.or(incident.stands.map(|behind| behind.saturating_sub(1).max(0))) else {
+            return 0;
+        };
+        let fits = match incident.last {
+            Some(last) => (first..=last).contains(&header.base_offset),
+            // Nobody knows how far it went, for its own word is not believed.
+            None => header.base_offset == first,
+        };
+        if fits { 0 } else { first.wrapping_sub(header.base_offset) }
+    }
 }

@@ -176,13 +176,14 @@ impl<'s> Surveyor<'s> {
             last: None,
             epoch: None,
             is_batches: false,
+            may_be_more: false,
             producer: None,
             outcome: if normal { Outcome::Normal } else { Outcome::Lost },
             would_mend: None,
             stands: None,
             head_last: None,
             patch: Box::default(),
-            doubts_next: ends_in_zeros(segment, hole),
+            doubts_next: ends_in_zeros(hole_bytes(segment, hole)),
         });
     }
 
@@ -370,6 +371,7 @@ impl<'s> Surveyor<'s> {
             last: Some(header.last_offset),
             epoch: (header.partition_leader_epoch >= 0).then_some(header.partition_leader_epoch),
             is_batches: true,
+            may_be_more: false,
             producer: has_producer.then_some(Producer {
                 id: header.producer_id,
                 epoch: header.producer_epoch,
@@ -415,11 +417,13 @@ fn sane_head(batch: &Batch<'_>, look: &Look) -> Box<[(u32, u8)]> {
 }
 
 /// Whether a stretch ends in so many zeros that they may reach into what stands behind it.
-fn ends_in_zeros(segment: &Segment, hole: &Hole) -> bool {
-    let range =
-        usize::try_from(hole.position + hole.length).ok().and_then(|end| Some(end.checked_sub(FEWEST_ZEROS)?..end));
-    let tail = range.and_then(|range| segment.bytes().get(range)).unwrap_or_default();
-    tail.len() == FEWEST_ZEROS && hole.length >= FEWEST_ZEROS as u64 && tail.iter().all(|byte| *byte == 0)
+fn ends_in_zeros(bytes: &[u8]) -> bool {
+    bytes.last_chunk::<FEWEST_ZEROS>().is_some_and(|tail| tail.iter().all(|byte| *byte == 0))
+}
+
+fn hole_bytes<'s>(segment: &'s Segment, hole: &Hole) -> &'s [u8] {
+    let (from, end) = (usize::try_from(hole.position), usize::try_from(hole.position + hole.length));
+    from.ok().zip(end.ok()).and_then(|(from, end)| segment.bytes().get(from..end)).unwrap_or_default()
 }
 
 /// What differs of a batch from what should stand at a place.

@@ -68,9 +68,11 @@ impl Lost {
         if header.control || record.key.is_none() {
             return;
         }
+        let offset = record.offset.unwrap_or(header.last_offset);
         self.losses.lost(&LostRecord {
             at: LostAt { segment: self.segment, position: batch.position() },
-            offset: record.offset.unwrap_or(header.last_offset),
+            offset,
+            said: offset,
             timestamp: record.timestamp.unwrap_or(-1),
             producer_id: header.producer_id,
             key: record.key,

@@ -158,6 +158,9 @@ impl Told<'_> {
             object.insert("producerEpoch".into(), json!(producer.epoch));
             object.insert("control".into(), json!(producer.ends));
         }
+        if incident.hides_keys() {
+            object.insert("keysUnreadable".into(), json!(true));
+        }
         match &incident.outcome {
             Outcome::Partly { kept, lost } | Outcome::Doubtful { kept, lost } => {
                 object.insert("recordsKept".into(), json!(kept));
@@ -183,6 +186,11 @@ impl Told<'_> {
         object.insert("lost".into(), flat_key(&lost.key));
         object.insert("group".into(), lost.group.as_deref().map_or(Value::Null, |group| json!(lossless(group))));
         object.insert("offset".into(), json!(lost.offset));
+        if lost.said != lost.offset {
+            // The first that it can have had, and what its bytes say.
+            object.insert("offsetEstimated".into(), json!(true));
+            object.insert("offsetSaid".into(), json!(lost.said));
+        }
         object.insert("timestamp".into(), json!(lost.timestamp));
         object.insert("records".into(), json!(lost.records));
         if lost.producer_id != -1 {
@@ -267,6 +275,7 @@ impl Told<'_> {
             "lostKeysFallenBack": totals.fallen_back,
             "lostKeysGone": totals.gone,
             "lostKeysAborted": totals.aborted,
+            "lostKeysDoubtful": totals.doubtful,
             "lostKeysBeyond": salvage.lost_beyond,
             "unreadableRecords": salvage.unreadable,
             "lostMarkers": salvage.markers.len(),
@@ -319,6 +328,8 @@ pub struct Totals {
     pub fallen_back: usize,
     /// Lost keys of which nothing stays.
     pub gone: usize,
+    /// Keys that damaged bytes name, and nothing else in the log: they need never have been.
+    pub doubtful: usize,
     /// Lost keys whose record never counted, for its transaction was aborted.
     pub aborted: usize,
 }
@@ -331,14 +342,17 @@ impl Totals {
         let aborted = lost.iter().filter(|it| it.aborted_by.is_some()).count();
         let counted = || lost.iter().filter(|it| it.aborted_by.is_none());
         let superseded = counted().filter(|it| it.superseded_by.is_some()).count();
-        let gone = counted().filter(|it| it.superseded_by.is_none() && it.fallback.is_none()).count();
+        let without_any = || counted().filter(|it| it.superseded_by.is_none() && it.fallback.is_none());
+        let doubtful = without_any().filter(|it| it.word == Word::Doubtful).count();
+        let gone = without_any().count() - doubtful;
         Totals {
             batches: pieces.clone().map(|piece| piece.batches).sum(),
             records: pieces.clone().map(|piece| piece.records).sum(),
             first: pieces.clone().map(|piece| piece.first).next(),
             superseded,
-            fallen_back: lost.len() - aborted - superseded - gone,
+            fallen_back: lost.len() - aborted - superseded - gone - doubtful,
             gone,
+            doubtful,
             aborted,
         }
     }

@@ -171,7 +171,7 @@ fn stretch(told: &Told<'_>, incident: &Incident, to: &mut dyn Write) -> io::Resu
         incident.message,
         incident.code,
     )?;
-    if incident.outcome.loses() && !incident.is_batches {
+    if incident.hides_keys() {
         writeln!(to, "    keys cannot be read there: any group may have had records")?;
     }
     Ok(())
@@ -195,10 +195,13 @@ fn lost_keys(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
         verb(totals.gone, "is", "are"),
         verb(totals.superseded, "is", "are"),
     )?;
-    match totals.aborted {
-        0 => writeln!(to)?,
-        aborted => writeln!(to, ", {} never counted", verb(aborted, "commit", "commits"))?,
+    if totals.aborted > 0 {
+        write!(to, ", {} never counted", verb(totals.aborted, "commit", "commits"))?;
     }
+    if totals.doubtful > 0 {
+        write!(to, ", {} by damaged bytes only", verb(totals.doubtful, "is named", "are named"))?;
+    }
+    writeln!(to)?;
     for lost in &salvage.lost {
         writeln!(to, "    {}", lost_line(lost))?;
     }
@@ -215,9 +218,14 @@ fn lost_line(lost: &LostKey) -> String {
         Kept::Tombstone => "removed".to_owned(),
         Kept::Value(bytes) => value_words(&lost.key, &value_of(&lost.key, Some(bytes))),
     };
+    let offset = if lost.said == lost.offset {
+        format!("offset {}", lost.offset)
+    } else {
+        format!("offset {} or later, though its batch says {}", lost.offset, lost.said)
+    };
     if let Some(marker) = lost.aborted_by {
         let (key, value) = (key_words(&lost.key), value(&lost.value));
-        return format!("{key}: {value} (offset {}{time}): never counted: aborted at offset {marker}", lost.offset);
+        return format!("{key}: {value} ({offset}{time}): never counted: aborted at offset {marker}");
     }
     let word = match lost.word {
         Word::Sound => "",
@@ -229,7 +237,7 @@ fn lost_line(lost: &LostKey) -> String {
         (None, Some(before)) => format!("goes back to {} of offset {}", value(&before.value), before.offset),
         (None, None) => "nothing of it is left".to_owned(),
     };
-    format!("{}: {} (offset {}{time}{word}): {now}", key_words(&lost.key), value(&lost.value), lost.offset)
+    format!("{}: {} ({offset}{time}{word}): {now}", key_words(&lost.key), value(&lost.value))
 }
 
 /// A key on one line: `group topic-partition` for an offset, else its type and fields.

@@ -156,6 +156,54 @@ fn an_index_that_points_at_a_torn_write_proves_nothing() {
     }
 }
 
+/// An index without its segment, which no broker leaves: the segment is gone, and with it any number of keys.
+#[test]
+fn a_segment_of_which_only_an_index_is_left_is_lost() {
+    let base = "00000000000000000010";
+    for (what, left, has_end, status) in [
+        ("its index", "index", true, 3),
+        ("its time index, at the end", "timeindex", false, 3),
+        ("an empty index", "empty", true, 0),
+        ("one on its way out", "index.deleted", true, 0),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = partition(dir.path(), &commits(0..10, "g"));
+        let copy = partition(&dir.path().join("copy"), &commits(0..30, "g"));
+        if has_end {
+            std::fs::write(folder.join(segment_name(20)), commits(20..30, "g")).unwrap();
+        }
+        let bytes: &[u8] = if left == "empty" { &[] } else { &[0, 0, 0, 1, 0, 0, 0, 109] };
+        std::fs::write(folder.join(format!("{base}.{}", left.replace("empty", "index"))), bytes).unwrap();
+        let (code, printed) = salvage(&[], &folder);
+        assert_eq!((code, printed.contains("segment-missing")), (status, status == 3), "{what}: {printed}");
+        assert_eq!(printed.contains("keys cannot be read there"), status == 3, "{what}: {printed}");
+        let verified = grouplog(&folder, ["verify", "-q", "."]);
+        assert_eq!(verified.status.code(), Some(status), "{what}");
+        let (_, printed) = salvage(&["--also", copy.to_str().unwrap()], &folder);
+        assert!(printed.contains("30 batches, 30 records") || status == 0, "{what}: {printed}");
+    }
+}
+
+/// What an index of a segment knows of was in it, of whatever segment.
+#[test]
+fn an_index_proves_what_its_segment_held() {
+    for (name, entry, status) in [
+        // The greatest time so far, and an offset from the base on.
+        ("timeindex", &[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 14][..], 3),
+        ("timeindex", &[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 9], 0),
+        ("timeindex", &[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 20], 0),
+        ("index", &[0, 0, 0, 14, 0, 0, 1, 0], 3),
+        ("index", &[0, 0, 0, 14, 0, 0, 1], 0),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = partition(dir.path(), &commits(0..10, "g"));
+        std::fs::write(folder.join(segment_name(20)), commits(20..30, "g")).unwrap();
+        std::fs::write(folder.join(format!("{:020}.{name}", 0)), entry).unwrap();
+        let (code, printed) = salvage(&[], &folder);
+        assert_eq!((code, printed.contains("offsets 10 to 14: LOST")), (status, status == 3), "{name}: {printed}");
+    }
+}
+
 /// What a file beside the log proves to have been in a tail of zeros is a loss, of keys that nobody can name.
 #[test]
 fn zeros_in_place_of_what_a_snapshot_proves() {
@@ -167,7 +215,7 @@ fn zeros_in_place_of_what_a_snapshot_proves() {
     std::fs::write(folder.join("00000000000000000030.snapshot"), [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
     let (code, printed) = salvage(&[], &folder);
     assert_eq!(code, 3, "{printed}");
-    assert!(printed.contains("offsets 20 to 29: LOST: by 00000000000000000030.snapshot"), "{printed}");
+    assert!(printed.contains("offsets 21 to 29: LOST: by 00000000000000000030.snapshot"), "{printed}");
     assert!(printed.contains("keys cannot be read there"), "{printed}");
 }
 

@@ -6,7 +6,7 @@
 use super::scan::Span;
 use super::segment::{Segment, base_offset_of_name};
 use crate::escape::lossless;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -200,6 +200,25 @@ impl PartitionDir {
     pub fn twin(&self, segment: &SegmentFile, kind: OtherKind) -> Option<&OtherFile> {
         let digits = segment.name.get(..20)?;
         self.others.iter().find(|other| other.kind == kind && other.name.starts_with(digits))
+    }
+
+    /// Segments of which an index is left that is not empty, and no file of any kind: by base offset, each with the name
+    /// of one. A broker renames the `.log` before its indexes when it removes a segment, and creates it before them.
+    pub fn segments_gone(&self) -> Vec<(i64, String)> {
+        let files = self.segments.iter().chain(self.left_out.iter().map(|left_out| &left_out.file));
+        let named = self.others.iter().filter(|other| other.is_named_segment());
+        let named = named.filter_map(|other| base_offset_of_name(&other.name));
+        let here: BTreeSet<i64> = files.map(|file| file.base_offset).chain(named).collect();
+        let is_index = |other: &&OtherFile| {
+            matches!(other.kind, OtherKind::OffsetIndex | OtherKind::TimeIndex | OtherKind::TransactionIndex)
+        };
+        let indexes = self.others.iter().filter(is_index).filter(|other| other.len > 0);
+        let mut gone: Vec<_> = indexes
+            .filter_map(|other| Some((other.name.get(..20)?.parse().ok()?, other.name.clone())))
+            .filter(|(base, _)| !here.contains(base))
+            .collect();
+        gone.dedup_by_key(|(base, _)| *base);
+        gone
     }
 
     /// The one file of a kind, for the kinds that are there once per partition.

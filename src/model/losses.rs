@@ -37,8 +37,8 @@ pub struct LostRecord<'r> {
     pub at: LostAt,
     /// Its log offset, as far as that can be believed.
     pub offset: i64,
-    /// Its log offset by its own bytes.
-    pub said: i64,
+    /// Its log offset by its own bytes: if it stands there all the same, it is not lost. None if that is no matter.
+    pub said: Option<i64>,
     /// In ms since 1970; -1 for none.
     pub timestamp: i64,
     /// -1 for none; else the record was part of that producer's transaction.
@@ -96,7 +96,7 @@ pub struct LostKey {
     pub offset: i64,
     /// Its log offset by its own bytes. Another than `offset` where that cannot be right: then `offset` is the first that
     /// can.
-    pub said: i64,
+    pub said: Option<i64>,
     /// In ms since 1970; -1 for none.
     pub timestamp: i64,
     /// Its producer, if it was part of a transaction; -1 for none.
@@ -117,7 +117,7 @@ pub struct LostKey {
 impl LostKey {
     /// Whether it was a copy of a record. Damaged bytes may say another value.
     fn is(&self, record: &Record<'_>) -> bool {
-        self.said == record.offset
+        self.said == Some(record.offset)
             && match &self.value {
                 Kept::Tombstone => record.value.is_none(),
                 Kept::Value(bytes) => record.value == Some(bytes) || self.word == Word::Doubtful,
@@ -273,7 +273,7 @@ impl Losses {
             }
             readable += 1;
             let producer_id = header.producer_id;
-            self.lost(&LostRecord { at, offset, said: offset, timestamp, producer_id, key, value });
+            self.lost(&LostRecord { at, offset, said: Some(offset), timestamp, producer_id, key, value });
         }
         (readable, unreadable)
     }
@@ -303,7 +303,7 @@ impl Losses {
         let Some(lost) = self.lost.get_mut(slot) else { return };
         lost.records = lost.records.saturating_sub(1);
         // Others of its key that are lost stood before it.
-        lost.superseded_by = Some(lost.said);
+        lost.superseded_by = lost.said;
     }
 
     /// The transaction of a producer ends here.
@@ -489,7 +489,7 @@ mod tests {
         losses.lost(&LostRecord {
             at,
             offset,
-            said: offset,
+            said: Some(offset),
             timestamp: 7,
             producer_id: -1,
             key: Some(key),

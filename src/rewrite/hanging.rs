@@ -164,7 +164,7 @@ impl Hanging {
                 losses.lost(&LostRecord {
                     at: commit.at,
                     offset: commit.offset,
-                    said: commit.offset,
+                    said: None,
                     timestamp: commit.timestamp,
                     producer_id: -1,
                     key: Some(&commit.key),

@@ -21,6 +21,7 @@ pub mod order;
 pub mod out;
 pub mod out_file;
 pub mod plan;
+pub mod reached;
 pub mod report;
 pub mod salvage;
 pub mod survey;

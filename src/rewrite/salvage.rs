@@ -10,6 +10,7 @@ use super::look::believable_count;
 use super::misnamed;
 use super::order::order;
 use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames, patched_frames};
+use super::reached::{self, Proof};
 use super::report::{Incident, Outcome};
 use super::survey::{Last, Surveyor, Wishes, patched};
 use super::union::{Joined, Log, Take, Union};
@@ -43,8 +44,8 @@ pub struct Wreck {
     pub replicas: Vec<Vec<FileIn>>,
     /// The first offset that counts, if the log dir names one.
     pub log_start: Option<i64>,
-    /// How far the log went, as files beside it tell.
-    pub reached: Option<Reached>,
+    /// What was in the log, as files beside it tell.
+    pub proofs: Vec<Proof>,
 }
 
 impl Wreck {
@@ -52,17 +53,6 @@ impl Wreck {
     pub fn has_files(&self) -> bool {
         !self.own.is_empty() || !self.leftovers.is_empty() || self.replicas.iter().any(|files| !files.is_empty())
     }
-}
-
-/// A file that proves how far a log went.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reached {
-    /// The offset it proves the log to have ended at, or behind.
-    pub end: i64,
-    /// Its name.
-    pub file: String,
-    /// Where the batch begins that proves it, in bytes of the last segment, if the file says so.
-    pub at: Option<u64>,
 }
 
 /// How to salvage.
@@ -127,9 +117,7 @@ pub fn survey(
     };
     let mut log = read(&mut sources, &wreck.own, Role::Own, progress)?;
     log.log_start = wreck.log_start;
-    if let Some(reached) = &wreck.reached {
-        say_cut(&mut log, &sources, reached);
-    }
+    reached::tell(&mut log, &sources, &wreck.proofs);
     let mut rolls: Vec<i64> = wreck.own.iter().filter_map(|file| file.base_offset).collect();
     rolls.sort_unstable();
     let mut joined = Vec::new();
@@ -161,40 +149,6 @@ pub fn survey(
         joined.push(JoinedFrom { role: Role::Leftover, joined: found, guarded, damaged: damaged(&leftover) });
     }
     Ok(Salvage { sources, log, joined, rolls, max_inflated: manner.max_inflated, ..Salvage::default() })
-}
-
-/// Says what is missing at a log's end, by the word of a file beside it.
-fn say_cut(log: &mut Log, sources: &Sources, reached: &Reached) {
-    let lost_end = log.incidents.iter().filter(|it| it.outcome == Outcome::Lost).filter_map(|it| it.last).max();
-    let end = log.end.max(lost_end.map_or(0, |last| last.saturating_add(1)));
-    // An index may know of a write that a stop cut short, which is normal.
-    let is_torn = |it: &Incident| it.code == "torn-batch" && reached.at == Some(it.position);
-    if reached.end <= end || log.incidents.iter().any(is_torn) {
-        return;
-    }
-    // What was lost there may have been all of it, or some.
-    let open = log.incidents.iter().filter(|it| it.outcome == Outcome::Lost && it.last.is_none());
-    let first = open.filter_map(|it| it.first).max().unwrap_or(end);
-    let Some(source) = sources.all().len().checked_sub(1) else { return };
-    log.incidents.push(Incident {
-        source: source as SourceId,
-        position: sources.all().last().map_or(0, |source| source.len),
-        length: 0,
-        code: "log-cut",
-        message: format!("by {} the log went on to offset {} at least", reached.file, reached.end - 1),
-        first: Some(first),
-        last: Some(reached.end - 1),
-        epoch: None,
-        is_batches: false,
-        may_be_more: false,
-        producer: None,
-        outcome: Outcome::Lost,
-        would_mend: None,
-        stands: None,
-        head_last: None,
-        patch: Box::default(),
-        doubts_next: false,
-    });
 }
 
 fn damaged(log: &Log) -> u64 {
@@ -496,7 +450,7 @@ impl Lost<'_> {
                 continue;
             }
             let offset = said.wrapping_add(shift);
-            losses.lost(&LostRecord { at, offset, said, timestamp, producer_id, key, value });
+            losses.lost(&LostRecord { at, offset, said: Some(said), timestamp, producer_id, key, value });
         }
         Dark {
             records: unreadable + believable_count(&batch).saturating_sub(met).max(0) as u64,

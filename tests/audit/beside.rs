@@ -215,6 +215,12 @@ fn leftovers() -> Vec<Case> {
             with("00000000000000000000.log.cleaned"),
             with("00000000000000000000.log.clean"),
         ),
+        case(
+            "segment-missing",
+            "an index of a segment 100, against an empty one",
+            log().beside("00000000000000000100.index", &[0, 0, 0, 0, 0, 0, 0, 0]),
+            with("00000000000000000100.index"),
+        ),
         case("orphan-index", "of a segment 100, against of 0", with("00000000000000000100.index"), with(INDEX)),
         case("unknown-file", "notes, against a transaction index", with("notes.txt"), with(TXNS)),
         case("side-file-unreadable", "a folder in place of an index, against an empty one", folder(), with(INDEX)),

@@ -200,8 +200,13 @@ macro_rules! side {
                     comes "A crash in the middle of a cleaning."
                     next "Nothing: a broker puts it right."
                 }
+                SegmentMissing "segment-missing" Error {
+                    means "A segment is gone: its indexes are here, and no other segment holds its offsets."
+                    comes "A '.log' file that was deleted by hand, left out of a copy, or lost by a file system check. A broker that removes a segment renames the '.log' first."
+                    next "Copy the segment from where the log came from, or take what a replica has of it: 'grouplog salvage --also REPLICA'."
+                }
                 OrphanIndex "orphan-index" Info {
-                    means "An index without its segment, which was removed or never copied. A broker removes it when it starts."
+                    means "An index without its segment, whose offsets another segment holds, or which is empty. A broker removes it when it starts."
                     comes "A copy that left segments out, or a crash between two removals."
                     next "Nothing, unless the segment should be here: then copy it."
                 }

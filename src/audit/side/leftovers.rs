@@ -8,15 +8,40 @@ use crate::audit::finding::Finding;
 use crate::log::checkpoint::partition_metadata;
 use crate::log::dir::{LeftOut, OtherFile, OtherKind, PartitionDir, Reason};
 use crate::log::log_dir::LogDirFiles;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-/// Everything that is not checked against batches.
-pub(super) fn check(dir: &PartitionDir, log_dir: Option<&LogDirFiles>, findings: &mut Vec<Finding>) {
+/// Everything that is not checked against batches. `ends` has the base offset of each segment, and the offset it ends at.
+pub(super) fn check(
+    dir: &PartitionDir,
+    log_dir: Option<&LogDirFiles>,
+    ends: &BTreeMap<i64, i64>,
+    findings: &mut Vec<Finding>,
+) {
     metadata(dir, log_dir, findings);
     findings.extend(dir.left_out.iter().map(left_out));
     let segments = dir.segments.iter().chain(dir.left_out.iter().map(|left_out| &left_out.file));
-    let segments: HashSet<i64> = segments.map(|segment| segment.base_offset).collect();
+    let mut segments: HashSet<i64> = segments.map(|segment| segment.base_offset).collect();
+    for (base, file) in dir.segments_gone() {
+        if let Some(missing) = missing(base, &file, ends) {
+            findings.push(missing);
+            segments.insert(base);
+        }
+    }
     findings.extend(dir.others.iter().filter_map(|other| of_other(&segments, other)));
+}
+
+/// A segment of which only other files are left, if no other segment holds its offsets.
+fn missing(base: i64, file: &str, ends: &BTreeMap<i64, i64>) -> Option<Finding> {
+    ends.range(..base).next_back().filter(|(_, end)| **end <= base)?;
+    let next = ends.range(base..).next().map(|(next, _)| *next);
+    let offsets = match next {
+        Some(next) if next - 1 > base => format!("offsets {base} to {} are missing", next - 1),
+        Some(_) => format!("offset {base} is missing"),
+        None => format!("the offsets from {base} on are missing"),
+    };
+    let name = format!("{base:020}.log");
+    let finding = Finding::new(Code::SegmentMissing, format!("{name} is gone, though {file} is here: {offsets}"));
+    Some(finding.file(name).offset(base).fact("lastOffset", next.map(|next| next - 1)))
 }
 
 fn metadata(dir: &PartitionDir, log_dir: Option<&LogDirFiles>, findings: &mut Vec<Finding>) {

@@ -21,6 +21,7 @@ use crate::log::{Batch, Control, Header, Inflater};
 use epochs::EpochRuns;
 use indexes::{OffsetCheck, TimeCheck};
 use producers::Producers;
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -41,6 +42,8 @@ pub struct SideFacts<'d> {
     segment: SegmentChecks,
     /// How many segments were begun.
     segments: usize,
+    /// By base offset, where each of those that are done ends.
+    ends: BTreeMap<i64, i64>,
     epochs: EpochRuns,
     producers: Producers,
     inflater: Inflater,
@@ -60,6 +63,8 @@ pub struct SideFacts<'d> {
 #[derive(Default)]
 struct SegmentChecks {
     path: PathBuf,
+    /// The first offset that it may hold.
+    base: i64,
     /// The first offset of the next segment; none for the last one.
     next_base: Option<i64>,
     offsets: OffsetCheck,
@@ -107,6 +112,7 @@ impl<'d> SideFacts<'d> {
             findings: Vec::new(),
             segment: SegmentChecks::default(),
             segments: 0,
+            ends: BTreeMap::new(),
             epochs: EpochRuns::default(),
             producers: Producers::new(dir),
             inflater: Inflater::new(),
@@ -126,6 +132,7 @@ impl<'d> SideFacts<'d> {
         self.segments += 1;
         self.segment = SegmentChecks {
             path: file.path.clone(),
+            base: file.base_offset,
             next_base: self
                 .dir
                 .segments
@@ -232,6 +239,7 @@ impl<'d> SideFacts<'d> {
             return;
         }
         let segment = std::mem::take(&mut self.segment);
+        self.ends.insert(segment.base, self.last_offset.saturating_add(1).max(segment.base));
         // What a broker appended meanwhile is in its index, and was not seen.
         let grew = segment.next_base.is_none() && segment.grew();
         segment.offsets.end(&segment.path, segment.end, self.last_offset, grew, segment.damaged, &mut self.findings);
@@ -239,8 +247,8 @@ impl<'d> SideFacts<'d> {
         let end = segment.next_base.unwrap_or(if grew { i64::MAX } else { self.last_offset.saturating_add(1) });
         segment.txns.end(end, segment.next_base.is_some(), &mut self.findings);
         if segment.next_base.is_none() {
-            let SegmentChecks { path, end, zeros, .. } = segment;
-            self.segment = SegmentChecks { path, end, zeros, ..SegmentChecks::default() };
+            let SegmentChecks { path, base, end, zeros, .. } = segment;
+            self.segment = SegmentChecks { path, base, end, zeros, ..SegmentChecks::default() };
         }
     }
 
@@ -256,7 +264,7 @@ impl<'d> SideFacts<'d> {
         let end = if grew { i64::MAX } else { seen_end };
         self.producers.finish(end, &mut self.findings);
         self.epochs.finish(self.dir, end, self.last_offset, &mut self.findings);
-        leftovers::check(self.dir, log_dir, &mut self.findings);
+        leftovers::check(self.dir, log_dir, &self.ends, &mut self.findings);
         if let Some(log_dir) = log_dir {
             log_dir::of_partition(log_dir, self.dir, start, end, &mut self.findings);
         }

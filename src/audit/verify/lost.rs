@@ -72,7 +72,7 @@ impl Lost {
         self.losses.lost(&LostRecord {
             at: LostAt { segment: self.segment, position: batch.position() },
             offset,
-            said: offset,
+            said: Some(offset),
             timestamp: record.timestamp.unwrap_or(-1),
             producer_id: header.producer_id,
             key: record.key,

@@ -10,9 +10,8 @@ use crate::cli::input::{self, Partition};
 use crate::cli::render::salvage::{Told, objects};
 use crate::cli::render::salvage_text;
 use crate::cli::talk::{Context, EmptyFolders};
-use crate::log::dir::{OtherFile, OtherKind, PartitionDir};
-use crate::log::producer_state::{self, ABORTED_VERSION, AbortedTxn};
-use crate::log::{DEFAULT_MAX_INFLATED, checkpoint, index};
+use crate::log::dir::OtherKind;
+use crate::log::{DEFAULT_MAX_INFLATED, checkpoint};
 use crate::model::load::log_start;
 use crate::model::preflight::{Coordinator, Verdict, preflight};
 use crate::model::rules::Release;
@@ -20,7 +19,8 @@ use crate::rewrite::apply::{self, Done};
 use crate::rewrite::epochs::at_odds;
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::{OutDir, PartitionOut};
-use crate::rewrite::salvage::{FileIn, Manner, Reached, Salvage, Wreck, survey};
+use crate::rewrite::reached::proofs;
+use crate::rewrite::salvage::{FileIn, Manner, Salvage, Wreck, survey};
 use crate::rewrite::survey::Wishes;
 use crate::rewrite::union::Take;
 use crate::words::counted;
@@ -269,7 +269,7 @@ impl Work<'_> {
             leftovers: opened(leftovers.collect()),
             replicas: self.copies(partition.number).map(|copy| opened(files(copy))).collect(),
             log_start: start.filter(|start| *start > 0),
-            reached: partition.dir.as_ref().and_then(reached),
+            proofs: partition.dir.as_ref().map(proofs).unwrap_or_default(),
         }
     }
 
@@ -325,37 +325,6 @@ fn broken(partition: &Partition, salvage: &Salvage) -> Vec<(&'static str, String
         Err(error) => all.push(("leader-epoch-checkpoint", error.root_cause().to_string())),
     }
     all
-}
-
-/// How far a log went, by the greatest offset that files beside it name. What cannot be read names none.
-fn reached(dir: &PartitionDir) -> Option<Reached> {
-    let epochs = read_other(Some(dir), OtherKind::LeaderEpochs).ok().flatten().and_then(|bytes| {
-        let read = checkpoint::leader_epochs(&bytes);
-        let ascends = read.entries.is_sorted_by_key(|entry| (entry.epoch, entry.start_offset));
-        let last = read.entries.last().filter(|_| read.oddities.is_empty() && ascends)?;
-        Some(Reached { end: last.start_offset, file: "leader-epoch-checkpoint".to_owned(), at: None })
-    });
-    let of_kind = |kind: OtherKind| dir.others.iter().filter(move |file| file.kind == kind);
-    let base_offset = |file: &OtherFile| file.name.split_once('.')?.0.parse().ok();
-    let snapshots = of_kind(OtherKind::ProducerSnapshot)
-        .filter_map(|file| Some(Reached { end: base_offset(file)?, file: file.name.clone(), at: None }));
-    // Each of the two kinds is believed where all of it makes sense.
-    let newest = |kind| of_kind(kind).max_by(|a, b| a.name.cmp(&b.name));
-    let index = newest(OtherKind::OffsetIndex).and_then(|file| {
-        let index = index::offset_index(&crate::files::read(&file.path).ok()?, base_offset(file)?);
-        let ascends = index.entries.is_sorted_by_key(|entry| (entry.offset, entry.position));
-        let last = index.entries.last().filter(|_| ascends && index.odd_bytes == 0)?;
-        let at = Some(u64::from(last.position));
-        Some(Reached { end: last.offset.saturating_add(1), file: file.name.clone(), at })
-    });
-    let aborted = newest(OtherKind::TransactionIndex).and_then(|file| {
-        let read = producer_state::txn_index(&crate::files::read(&file.path).ok()?);
-        let makes_sense = |it: &AbortedTxn| it.version == ABORTED_VERSION && it.first_offset <= it.last_offset;
-        let ascends = read.entries.is_sorted_by_key(|entry| entry.last_offset);
-        let last = read.entries.last().filter(|_| ascends && read.entries.iter().all(makes_sense))?;
-        Some(Reached { end: last.last_offset.saturating_add(1), file: file.name.clone(), at: None })
-    });
-    snapshots.chain(epochs).chain(index).chain(aborted).filter(|it| it.end >= 0).max_by_key(|it| it.end)
 }
 
 /// The newest coordinator that is known.

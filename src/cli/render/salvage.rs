@@ -186,10 +186,10 @@ impl Told<'_> {
         object.insert("lost".into(), flat_key(&lost.key));
         object.insert("group".into(), lost.group.as_deref().map_or(Value::Null, |group| json!(lossless(group))));
         object.insert("offset".into(), json!(lost.offset));
-        if lost.said != lost.offset {
+        if let Some(said) = lost.said.filter(|said| *said != lost.offset) {
             // The first that it can have had, and what its bytes say.
             object.insert("offsetEstimated".into(), json!(true));
-            object.insert("offsetSaid".into(), json!(lost.said));
+            object.insert("offsetSaid".into(), json!(said));
         }
         object.insert("timestamp".into(), json!(lost.timestamp));
         object.insert("records".into(), json!(lost.records));

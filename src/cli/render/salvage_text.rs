@@ -218,10 +218,9 @@ fn lost_line(lost: &LostKey) -> String {
         Kept::Tombstone => "removed".to_owned(),
         Kept::Value(bytes) => value_words(&lost.key, &value_of(&lost.key, Some(bytes))),
     };
-    let offset = if lost.said == lost.offset {
-        format!("offset {}", lost.offset)
-    } else {
-        format!("offset {} or later, though its batch says {}", lost.offset, lost.said)
+    let offset = match lost.said.filter(|said| *said != lost.offset) {
+        None => format!("offset {}", lost.offset),
+        Some(said) => format!("offset {} or later, though its batch says {said}", lost.offset),
     };
     if let Some(marker) = lost.aborted_by {
         let (key, value) = (key_words(&lost.key), value(&lost.value));

@@ -141,6 +141,45 @@ fn a_sector_of_another_place_costs_only_what_it_covers() {
     }
 }
 
+/// A sector of another log, in place of the head or the tail of a segment: nothing in the log itself contradicts it. A copy
+/// does, and is believed where it holds beside the damage.
+#[test]
+fn what_stands_beside_damage_and_a_copy_contradicts_is_taken_from_the_copy() {
+    let size = commits(0..1, "g").len();
+    let whole: Vec<Vec<u8>> = vec![commits(0..40, "g"), commits(40..80, "g"), commits(80..120, "g")];
+    let end = whole[2].len();
+    for (what, segment, at, stray, torn) in [
+        ("the head of the log", 0, 0, commits(0..5, "h"), 5 * size),
+        ("the head of a segment", 1, 0, commits(40..45, "h"), 5 * size),
+        ("the tail of the log", 2, end - 5 * size, commits(115..120, "h"), end - 6 * size + 50),
+        ("all of a segment", 1, 0, commits(40..79, "h"), 39 * size),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut segments = whole.clone();
+        segments[segment][at..at + stray.len()].copy_from_slice(&stray);
+        segments[segment][torn..torn + 30].fill(7);
+        let write = |name: &str, segments: &[Vec<u8>]| {
+            let folder = dir.path().join(name).join("__consumer_offsets-0");
+            std::fs::create_dir_all(&folder).unwrap();
+            for (segment, base) in segments.iter().zip([0, 40, 80]) {
+                std::fs::write(folder.join(segment_name(base)), segment).unwrap();
+            }
+            folder
+        };
+        let (folder, copy) = (write("log", &segments), write("copy", &whole));
+        let out = dir.path().join("out");
+        let options = ["salvage", "--out", out.to_str().unwrap(), "--also", copy.to_str().unwrap(), "."];
+        let output = grouplog(&folder, options);
+        assert_eq!(output.status.code(), Some(3), "{what}: {}", String::from_utf8_lossy(&output.stderr));
+        let salvaged = read_partition(&out.join("__consumer_offsets-0"));
+        assert!(salvaged == read_partition(&copy), "{what}: {}", String::from_utf8_lossy(&output.stdout));
+        // A copy of another log does not overrule what is right.
+        let strange = write("strange", &[commits(0..40, "h"), commits(40..80, "h"), commits(80..120, "h")]);
+        let (code, printed) = salvage(&["--also", strange.to_str().unwrap()], &folder);
+        assert!(code == 3 && !printed.contains("contradicted"), "{what}: {printed}");
+    }
+}
+
 /// An index is written behind the batch: it may know of one that a stop cut short, which is no loss, and of no other.
 #[test]
 fn an_index_that_points_at_a_torn_write_proves_nothing() {

@@ -7,6 +7,7 @@
 pub mod apply;
 mod bounds;
 pub mod compact;
+mod contradicted;
 pub mod edit;
 pub mod epochs;
 pub mod guard;

@@ -6,6 +6,7 @@
 
 mod compare;
 
+use super::contradicted;
 use super::interrupt::Interrupt;
 use super::lineage::{holes_between, overlapping};
 use super::look::look;
@@ -176,6 +177,9 @@ impl<'s> Union<'s> {
         // Copies of one partition differ nowhere; one that differs mostly is no copy.
         joined.is_stranger = divergence.is_none() && joined.conflicts_in_all > joined.equal;
         if !joined.is_stranger {
+            if joined.equal > 0 {
+                contradicted::take_out(log, replica, self.sources, self.max_inflated, self.interrupt)?;
+            }
             let lost = log.lost();
             let missing = missing(&log.parts, &replica.parts, &lost, self.sources, self.max_inflated, self.interrupt)?;
             self.fill(log, replica, Take::LostAndEnds, &missing, &mut joined)?;

@@ -223,6 +223,19 @@ fn a_segment_of_which_only_an_index_is_left_is_lost() {
     }
 }
 
+/// Where the log was not compacted, a copy fills a gap between segments even if nothing of it is the last of its key.
+#[test]
+fn a_segment_that_is_gone_from_a_log_that_was_not_compacted_comes_back() {
+    for (before, filled) in [(0..10, true), (0..3, false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = partition(dir.path(), &commits(before.clone(), "g"));
+        std::fs::write(folder.join(segment_name(20)), commits(20..30, "g")).unwrap();
+        let copy = partition(&dir.path().join("copy"), &commits(0..30, "g"));
+        let (code, printed) = salvage(&["--also", copy.to_str().unwrap()], &folder);
+        assert_eq!((code, printed.contains("30 batches")), if filled { (3, true) } else { (0, false) }, "{printed}");
+    }
+}
+
 /// What an index of a segment knows of was in it, of whatever segment.
 #[test]
 fn an_index_proves_what_its_segment_held() {

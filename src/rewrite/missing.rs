@@ -1,7 +1,9 @@
 //! Offsets that are missing between two segments though nothing there looks damaged: a segment file that is gone.
 //!
 //! Compaction leaves such gaps too, but never takes the last record of a key. So a gap is none of compaction's where a
-//! copy holds in it the last value that either log has of a key. Must not know: what is done about it.
+//! copy holds in it the last value that either log has of a key. Nor is it where the segment before it still has two
+//! records of one key: compaction goes from the front (but a follower that was behind may have fetched what its leader had
+//! compacted: what a copy has there does no harm). Must not know: what is done about it.
 
 use super::interrupt::Interrupt;
 use super::lineage::overlapping;
@@ -10,7 +12,7 @@ use super::survey::Part;
 use crate::log::{Batch, Inflater};
 use crate::model::losses::identity;
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -87,7 +89,27 @@ pub(super) fn missing(
             }
         })?;
     }
-    let proved: BTreeSet<usize> = keys.values().filter(|last| last.has_value).map(|last| last.gap).collect();
+    let mut proved: BTreeSet<usize> = keys.values().filter(|last| last.has_value).map(|last| last.gap).collect();
+    for (number, gap) in gaps.iter().enumerate() {
+        let before = ours.partition_point(|part| part.piece.last < gap.0);
+        let Some(source) = before.checked_sub(1).and_then(|place| ours.get(place)).map(|part| part.piece.source) else {
+            continue;
+        };
+        let (mut seen, mut twice) = (HashSet::<Box<[u8]>, FixedState>::default(), false);
+        for part in ours.iter().filter(|part| part.piece.source == source && !proved.contains(&number)) {
+            each(sources, &part.piece, &mut |batch| {
+                if twice || batch.header().transactional || seen.len() >= MOST_KEYS {
+                    return;
+                }
+                for record in batch.records(&mut inflater).by_ref().flatten() {
+                    twice |= record.key.is_some_and(|key| !seen.insert(key.into()));
+                }
+            })?;
+        }
+        if twice {
+            proved.insert(number);
+        }
+    }
     Ok(proved.into_iter().filter_map(|gap| gaps.get(gap).copied()).collect())
 }
 

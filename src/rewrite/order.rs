@@ -236,9 +236,7 @@ impl Sorter<'_> {
         if goes_back && let Some(kept) = self.if_repeated(&head)? {
             return self.repeated(head, kept);
         }
-        if goes_back && self.is_intruder(&head) {
-            let told = self.intruder(&head);
-            self.out.push(Entry::Gap(told));
+        if goes_back && self.run_from(&head) {
             return Ok(());
         }
         let fits = next.is_some_and(|next| next > floor.last && next - floor.last - 1 == span);
@@ -266,6 +264,11 @@ impl Sorter<'_> {
     /// Whether a batch that collides with what stands before it can be the start of a range that was written anew. Alone
     /// among batches that fit their neighbours it is the outlier, for no CRC covers its base offset.
     fn is_written_anew(&self, head: &Part, next: Option<i64>) -> bool {
+        // No segment holds what lies below its name, unless all of it does.
+        let is_below = |base: i64| head.piece.first < base && next.is_some_and(|next| next >= base);
+        if self.base(&head.piece).is_some_and(is_below) {
+            return false;
+        }
         let goes_on = next.is_some_and(|next| next > head.piece.last);
         // A file's name vouches for its first batch.
         let by_name = head.piece.from == 0 && self.base(&head.piece) == Some(head.piece.first);

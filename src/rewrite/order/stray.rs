@@ -3,6 +3,7 @@
 //!
 //! Must not know: what becomes of batches whose base offset alone is wrong, and of ranges that were written twice.
 
+use super::super::plan::Piece;
 use super::super::report::Outcome;
 use super::super::survey::{Entry, Part};
 use super::{CODE, Sorter, incident_of};
@@ -33,41 +34,83 @@ impl Sorter<'_> {
         if !(2..=MOST_STRAY).contains(&run) || !fits || !goes_on {
             return false;
         }
-        while self.top().is_some_and(|top| top.piece.first >= first) {
-            let Some(top) = self.top().cloned() else { break };
-            let place = self.out.take_top();
-            let told = self.intruder(&top);
+        let mut strays: Vec<Part> = Vec::new();
+        let mut place = self.out.len();
+        while let Some(top) = self.top().filter(|top| top.piece.first >= first).cloned() {
+            place = self.out.take_top();
+            match strays.last_mut() {
+                Some(above) if is_followed(&top, above) => {
+                    above.piece = Piece { to: above.piece.to, last: above.piece.last, ..top.piece };
+                }
+                _ => strays.push(top),
+            }
+        }
+        for stray in strays.iter().rev() {
+            let told = self.intruder(stray);
             self.out.put(place, Entry::Gap(told));
+            place += 1;
         }
         true
     }
 
-    /// Whether a batch that goes back, and what goes on from it, is a piece of another place: what comes then goes on from
-    /// what stood before all of it, and not from its end. A log that was written anew from there would go on from that.
-    pub(super) fn is_intruder(&self, head: &Part) -> bool {
+    /// Takes away a batch that goes back, with what goes on from it, if that is a piece of another place: what comes then
+    /// goes on from what stood before all of it, and not from its end. A log that was written anew from there would go on
+    /// from that. Whether it was one.
+    pub(super) fn run_from(&mut self, head: &Part) -> bool {
+        let Some(entries) = self.strays_behind(head) else { return false };
+        let mut stray = head.clone();
+        for entry in self.input.drain(..entries).collect::<Vec<_>>() {
+            match entry {
+                Entry::Part(part) if is_followed(&stray, &part) => {
+                    (stray.piece.to, stray.piece.last) = (part.piece.to, part.piece.last);
+                }
+                Entry::Part(part) => {
+                    let told = self.intruder(&std::mem::replace(&mut stray, part));
+                    self.out.push(Entry::Gap(told));
+                }
+                gap => self.out.push(gap),
+            }
+        }
+        let told = self.intruder(&stray);
+        self.out.push(Entry::Gap(told));
+        true
+    }
+
+    /// How much of what is to come belongs to the run of a batch, if that is a piece of another place.
+    fn strays_behind(&self, head: &Part) -> Option<usize> {
         let floor = self.floor(&head.piece).last;
-        let (mut run, mut last) = (1, head.piece.last);
-        for entry in &self.input {
+        let (mut run, mut last, mut entries) = (1, head.piece.last, 0);
+        for (place, entry) in self.input.iter().enumerate() {
             let Entry::Part(part) = entry else { continue };
             let piece = &part.piece;
             if piece.first > floor {
-                return run > 1 && last <= floor && last.checked_add(1) != Some(piece.first);
+                let is_one = run > 1 && last <= floor && last.checked_add(1) != Some(piece.first);
+                return is_one.then_some(entries);
             }
             if piece.first <= last || piece.last > floor || run > MOST_STRAY {
-                return false;
+                return None;
             }
-            (run, last) = (run + piece.batches, piece.last);
+            (run, last, entries) = (run + piece.batches, piece.last, place + 1);
         }
-        false
+        None
     }
 
-    /// Says of a batch that it does not belong where it stands. What was there is not known.
+    /// Says of batches that they do not belong where they stand. What was there is not known.
     pub(super) fn intruder(&mut self, part: &Part) -> usize {
         let mut incident = incident_of(&part.piece, CODE, Outcome::Lost);
         let (first, last) = (part.piece.first, part.piece.last);
         let offsets = if first == last { format!("offset {first}") } else { format!("offsets {first} to {last}") };
-        incident.message = format!("a batch of another place, of {offsets}, is in place of what was here");
+        incident.message = format!("what stands here belongs elsewhere: {offsets}");
         (incident.is_batches, incident.first, incident.last) = (false, None, None);
         self.tell(part.incident, incident)
     }
+}
+
+/// Whether a part is followed by another, in its file and by its offsets, with nothing to say of either.
+fn is_followed(part: &Part, next: &Part) -> bool {
+    part.incident.is_none()
+        && next.incident.is_none()
+        && part.piece.source == next.piece.source
+        && part.piece.to == next.piece.from
+        && part.piece.last < next.piece.first
 }

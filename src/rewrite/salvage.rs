@@ -2,22 +2,23 @@
 //!
 //! Must not know: where the new log goes to, and how anything is printed.
 
+mod lose;
+
 use super::apply::PartitionPlan;
 use super::guard::guard;
 use super::hanging::{Hanging, LostMarker};
 use super::interrupt::Interrupt;
-use super::look::believable_count;
 use super::misnamed;
 use super::order::order;
 use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames, patched_frames};
 use super::reached::{self, Proof};
-use super::report::{Incident, Outcome};
+use super::report::Outcome;
 use super::survey::{Last, Surveyor, Wishes, patched};
 use super::union::{Joined, Log, Take, Union};
 use super::vouched;
-use crate::log::{Batch, Codec, Inflater};
-use crate::model::losses::{Losses, LostAt, LostKey, LostRecord, Word, with_a_count};
-use crate::schema::Key;
+use crate::log::{Batch, Inflater};
+use crate::model::losses::{Losses, LostKey, Word};
+use lose::{Kept, Lost, Stays};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
@@ -355,138 +356,5 @@ impl Salvage {
             }
         }
         Ok(())
-    }
-}
-
-/// What of a batch is in the new log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stays<'k> {
-    Nothing,
-    All,
-    Some(&'k Thin),
-}
-
-impl Stays<'_> {
-    /// Whether a record does, by its place in the batch and its offset.
-    fn has(&self, place: usize, offset: i64) -> bool {
-        match self {
-            Stays::Nothing => false,
-            Stays::All => true,
-            Stays::Some(thin) => thin.within.contains(&offset) && thin.dropped.binary_search(&(place as u32)).is_err(),
-        }
-    }
-}
-
-/// Which stretches of which files are in the new log, to be asked by place.
-struct Kept<'k>(Vec<(SourceId, u64, u64, Option<&'k Thin>)>);
-
-impl<'k> Kept<'k> {
-    fn of(log: &'k Log) -> Self {
-        let stretch = |part: &'k super::survey::Part| {
-            (part.piece.source, part.piece.from, part.piece.to, part.piece.edit.thin.as_ref())
-        };
-        let mut all: Vec<_> = log.parts.iter().map(stretch).collect();
-        all.sort_by_key(|(source, from, ..)| (*source, *from));
-        Kept(all)
-    }
-
-    fn batch(&self, (source, position): (SourceId, u64)) -> Stays<'k> {
-        let behind = self.0.partition_point(|(id, from, ..)| (*id, *from) <= (source, position));
-        match behind.checked_sub(1).and_then(|at| self.0.get(at)) {
-            Some((id, _, to, thin)) if *id == source && *to > position => thin.map_or(Stays::All, Stays::Some),
-            _ => Stays::Nothing,
-        }
-    }
-}
-
-/// Records of a lost batch whose keys cannot be read.
-struct Dark {
-    /// So many that can be counted.
-    records: u64,
-    /// Whether there may be more: it cannot be read to its end, and nothing says how many there were.
-    may_be_more: bool,
-}
-
-/// A batch of which not all records stay.
-struct Lost<'l> {
-    incident: &'l Incident,
-    batch: Batch<'l>,
-    stays: Stays<'l>,
-    /// Where the log ends.
-    log_end: i64,
-}
-
-impl Lost<'_> {
-    /// Takes up the records that do not stay; says which of them have no readable key.
-    fn lose(&self, losses: &mut Losses, inflater: &mut Inflater) -> Dark {
-        let is_doubtful = self.batch.check_crc().is_err();
-        let mut room = Vec::new();
-        let batch = if is_doubtful { with_a_count(&self.batch, &mut room) } else { self.batch };
-        let at = LostAt { segment: self.incident.source, position: batch.position() };
-        let shift = self.believable_shift();
-        let producer_id = batch.header().producer_id;
-        let mut unreadable = 0;
-        let mut met = 0;
-        let mut records = batch.records(inflater);
-        for (place, item) in records.by_ref().enumerate() {
-            met += 1;
-            let (said, timestamp, key, value) = match item {
-                Ok(record) if self.stays.has(place, record.offset) => continue,
-                Ok(record) => (record.offset, record.timestamp, record.key, Some(record.value)),
-                Err(bad) => (
-                    bad.offset.unwrap_or(batch.header().last_offset),
-                    bad.timestamp.unwrap_or(-1),
-                    bad.key,
-                    bad.value.map(Some),
-                ),
-            };
-            // What damaged bytes name must make sense at least.
-            let is_readable = match value {
-                Some(_) if !is_doubtful => true,
-                _ => key.is_some_and(|key| !is_doubtful || Key::decode(key).is_ok()),
-            };
-            if !is_readable {
-                unreadable += 1;
-                continue;
-            }
-            let offset = said.wrapping_add(shift);
-            losses.lost(&LostRecord { at, offset, said: Some(said), timestamp, producer_id, key, value });
-        }
-        Dark {
-            records: unreadable + believable_count(&batch).saturating_sub(met).max(0) as u64,
-            may_be_more: !self.is_count_vouched_for() && records.fault().is_some() || !room.is_empty(),
-        }
-    }
-
-    /// Whether the number of records that a batch's head names can be believed. A wrapper names none; where the CRC is
-    /// wrong, two fields that agree vouch for each other.
-    fn is_count_vouched_for(&self) -> bool {
-        let header = self.batch.header();
-        if header.magic < 2 {
-            return header.codec == Codec::None;
-        }
-        let offsets = header.last_offset.checked_sub(header.base_offset).and_then(|delta| delta.checked_add(1));
-        self.batch.check_crc().is_ok() || offsets == Some(i64::from(header.count))
-    }
-
-    /// What to add to its offsets: where its own cannot be right, they are taken to begin where they can.
-    fn believable_shift(&self) -> i64 {
-        let (incident, header) = (self.incident, self.batch.header());
-        // Where no offset is free, a sound batch is of another place, and taken at its word.
-        let is_of_another = incident.first.is_none() && header.base_offset >= 0 && header.last_offset < self.log_end;
-        let is_wrapper = header.magic < 2 && header.codec != Codec::None;
-        if is_of_another && self.batch.check_crc().is_ok() || is_wrapper || incident.outcome != Outcome::Lost {
-            return 0;
-        }
-        // Else it stands behind what stands before it.
-        let Some(first) = incident.first.or(incident.stands.map(|behind| behind.saturating_sub(1).max(0))) else {
-            return 0;
-        };
-        let fits = match incident.last {
-            Some(last) => (first..=last).contains(&header.base_offset),
-            // Nobody knows how far it went, for its own word is not believed.
-            None => header.base_offset == first,
-        };
-        if fits { 0 } else { first.wrapping_sub(header.base_offset) }
     }
 }

@@ -109,6 +109,7 @@ fn a_sector_of_another_place_costs_only_what_it_covers() {
         ("above, of a higher epoch", commits(300..303, "h"), 7),
         ("of the same log", commits(100..102, "g"), 0),
         ("of the same segment", commits(72..75, "g"), 0),
+        ("the head of another log", commits(0..9, "h"), 0),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let mut segments = whole.clone();
@@ -139,6 +140,22 @@ fn a_sector_of_another_place_costs_only_what_it_covers() {
         );
         assert!(!printed.contains("another story"), "{what}: {printed}");
     }
+}
+
+/// At the end of the log, where nothing behind it tells.
+#[test]
+fn a_sector_of_another_place_at_the_end_costs_only_what_it_covers() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bytes = commits(0..40, "g");
+    let size = bytes.len() / 40;
+    bytes.truncate(30 * size);
+    bytes.extend(commits(0..9, "h"));
+    let folder = partition(dir.path(), &bytes);
+    let (code, printed) = salvage(&[], &folder);
+    assert!(code == 3 && printed.contains("30 batches, 30 records; first offset 0"), "{printed}");
+    let copy = partition(&dir.path().join("copy"), &commits(0..40, "g"));
+    let (code, printed) = salvage(&["--also", copy.to_str().unwrap()], &folder);
+    assert!(code == 3 && printed.contains("40 batches, 40 records; first offset 0, end offset 40"), "{printed}");
 }
 
 /// A sector of another log, in place of the head or the tail of a segment: nothing in the log itself contradicts it. A copy

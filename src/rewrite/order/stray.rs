@@ -92,7 +92,9 @@ impl Sorter<'_> {
             }
             (run, last, entries) = (run + piece.batches, piece.last, place + 1);
         }
-        None
+        // At the end of the log: it would have gone back for good, which takes a new leader.
+        let is_newer = self.out.greatest_epoch_from(head.piece.first).is_some_and(|it| it < head.piece.epoch);
+        (run > 1 && last <= floor && !is_newer).then_some(entries)
     }
 
     /// Says of batches that they do not belong where they stand. What was there is not known.

@@ -1,4 +1,4 @@
-//! Offsets that are missing between two segments though nothing there looks damaged: a segment file that is gone.
+//! Offsets that a log has nothing of, though nothing there looks damaged: compaction's doing, or a segment that is gone.
 //!
 //! Compaction leaves such gaps too, but never takes the last record of a key. So a gap is none of compaction's where a
 //! copy holds in it the last value that either log has of a key. Nor is it where the segment before it still has two
@@ -9,6 +9,8 @@ use super::interrupt::Interrupt;
 use super::lineage::overlapping;
 use super::plan::{Piece, Reader, Sources};
 use super::survey::Part;
+use super::union::Log;
+use super::union::ranges::Range;
 use crate::log::{Batch, Inflater};
 use crate::model::losses::identity;
 use foldhash::fast::FixedState;
@@ -91,26 +93,107 @@ pub(super) fn missing(
     }
     let mut proved: BTreeSet<usize> = keys.values().filter(|last| last.has_value).map(|last| last.gap).collect();
     for (number, gap) in gaps.iter().enumerate() {
-        let before = ours.partition_point(|part| part.piece.last < gap.0);
-        let Some(source) = before.checked_sub(1).and_then(|place| ours.get(place)).map(|part| part.piece.source) else {
-            continue;
-        };
-        let (mut seen, mut twice) = (HashSet::<Box<[u8]>, FixedState>::default(), false);
-        for part in ours.iter().filter(|part| part.piece.source == source && !proved.contains(&number)) {
-            each(sources, &part.piece, &mut |batch| {
-                if twice || batch.header().transactional || seen.len() >= MOST_KEYS {
-                    return;
-                }
-                for record in batch.records(&mut inflater).by_ref().flatten() {
-                    twice |= record.key.is_some_and(|key| !seen.insert(key.into()));
-                }
-            })?;
-        }
-        if twice {
+        if !proved.contains(&number) && is_uncompacted_before(ours, gap.0, sources, max_inflated, interrupt)? {
             proved.insert(number);
         }
     }
     Ok(proved.into_iter().filter_map(|gap| gaps.get(gap).copied()).collect())
+}
+
+/// Whether the segment that ends before an offset has two records of one key, so that compaction did not get there.
+fn is_uncompacted_before(
+    parts: &[Part],
+    offset: i64,
+    sources: &mut Sources,
+    max_inflated: usize,
+    interrupt: &Interrupt,
+) -> io::Result<bool> {
+    let before = parts.partition_point(|part| part.piece.last < offset);
+    let Some(source) = before.checked_sub(1).and_then(|place| parts.get(place)).map(|part| part.piece.source) else {
+        return Ok(false);
+    };
+    let (mut seen, mut twice) = (HashSet::<Box<[u8]>, FixedState>::default(), false);
+    let mut inflater = Inflater::with_limit(max_inflated);
+    let mut reader = Reader::new(max_inflated);
+    for part in parts.iter().filter(|part| part.piece.source == source) {
+        reader.piece(sources, &part.piece, |batch| {
+            interrupt.check()?;
+            if twice || batch.header().transactional || batch.header().control || seen.len() >= MOST_KEYS {
+                return Ok(());
+            }
+            for record in batch.records(&mut inflater).by_ref().flatten() {
+                twice |= record.key.is_some_and(|key| !seen.insert(key.into()));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(twice)
+}
+
+/// Of ranges that damage took, what compaction took in a copy, which has nothing there: not where its segment before that
+/// was not compacted, nor where another copy has what would have stayed.
+///
+/// # Errors
+/// If a file cannot be read again, or the work is interrupted.
+pub(super) fn compacted(
+    log: &Log,
+    copy: &Log,
+    sources: &mut Sources,
+    max_inflated: usize,
+    interrupt: &Interrupt,
+) -> io::Result<Vec<Range>> {
+    let mut holes: Vec<Range> = Vec::new();
+    for hole in copy.silent_on(&log.lost()) {
+        let place = copy.parts.partition_point(|part| part.piece.last < hole.0);
+        let before = place.checked_sub(1).and_then(|place| copy.parts.get(place)).map(|part| part.piece.source);
+        let is_within = copy.parts.get(place).is_some_and(|next| before == Some(next.piece.source));
+        if is_within || !is_uncompacted_before(&copy.parts, hole.0, sources, max_inflated, interrupt)? {
+            holes.push(hole);
+        }
+    }
+    let around: Vec<Range> = holes.iter().map(|hole| copy.hole_around(*hole)).collect();
+    let mut keys: HashMap<Box<[u8]>, (usize, i64), FixedState> = HashMap::default();
+    let mut scratch = Vec::new();
+    let mut inflater = Inflater::with_limit(max_inflated);
+    let mut reader = Reader::new(max_inflated);
+    for (number, hole) in around.iter().enumerate() {
+        for part in overlapping(&log.parts, *hole) {
+            reader.piece(sources, &part.piece, |batch| {
+                interrupt.check()?;
+                if batch.header().transactional || batch.header().control {
+                    return Ok(());
+                }
+                for record in batch.records(&mut inflater).by_ref().flatten() {
+                    let is_there = (hole.0..=hole.1).contains(&record.offset) && record.value.is_some();
+                    if let Some(key) = record.key.filter(|_| is_there && keys.len() < MOST_KEYS) {
+                        identity(key, &mut scratch);
+                        keys.insert(scratch.as_slice().into(), (number, record.offset));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+    }
+    for part in copy.parts.iter().chain(&log.parts) {
+        if keys.is_empty() {
+            break;
+        }
+        reader.piece(sources, &part.piece, |batch| {
+            interrupt.check()?;
+            for record in batch.records(&mut inflater).by_ref().flatten() {
+                identity(record.key.unwrap_or_default(), &mut scratch);
+                if keys.get(scratch.as_slice()).is_some_and(|(_, offset)| *offset < record.offset) {
+                    keys.remove(scratch.as_slice());
+                }
+            }
+            Ok(())
+        })?;
+    }
+    let disproved: BTreeSet<usize> = keys.values().map(|(number, _)| *number).collect();
+    Ok((holes.into_iter().enumerate())
+        .filter(|(number, _)| !disproved.contains(number))
+        .map(|(_, hole)| hole)
+        .collect())
 }
 
 /// The gaps between parts of different files of which the copy has something, but for those that damage made.

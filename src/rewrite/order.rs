@@ -578,6 +578,8 @@ pub(super) fn incident_of(piece: &Piece, code: &'static str, outcome: Outcome) -
         would_mend: None,
         stands: None,
         head_last: None,
+        missing: None,
+        filled_from: Vec::new(),
         patch: piece.edit.patch.clone(),
         doubts_next: false,
     }

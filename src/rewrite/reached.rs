@@ -175,6 +175,8 @@ impl Own {
             would_mend: None,
             stands: None,
             head_last: None,
+            missing: None,
+            filled_from: Vec::new(),
             patch: Box::default(),
             doubts_next: false,
         }

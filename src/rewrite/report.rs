@@ -38,6 +38,10 @@ pub struct Incident {
     pub stands: Option<i64>,
     /// The last offset by the head of a damaged batch, where nothing behind it bears that out.
     pub head_last: Option<i64>,
+    /// What of its offsets other copies did not give; None: all of them.
+    pub missing: Option<Vec<(i64, i64)>>,
+    /// The files of other copies that gave some.
+    pub filled_from: Vec<SourceId>,
     /// What to change of the bytes for them to be a batch, by place: its length, and what else its head has wrong.
     pub patch: Box<[(u32, u8)]>,
     /// Zeros at the end of the stretch may reach into the base offset of the batch behind it, and nothing else vouches
@@ -61,6 +65,21 @@ pub enum Gravity {
 const WARNINGS: [&str; 2] = ["timestamp-mismatch", "leader-epoch-order"];
 
 impl Incident {
+    /// Whether records may be missing because of it, that other copies did not give.
+    pub fn loses_still(&self) -> bool {
+        self.outcome.loses() && self.missing.as_ref().is_none_or(|missing| !missing.is_empty())
+    }
+
+    /// The offsets that it lacks, ascending. Without an end they go on to wherever the log ended.
+    pub fn lacks(&self) -> Vec<(i64, i64)> {
+        let lost = matches!(self.outcome, Outcome::Lost | Outcome::Partly { .. } | Outcome::Doubtful { .. });
+        match (&self.missing, self.first) {
+            (Some(missing), _) if lost => missing.clone(),
+            (None, Some(first)) if lost => vec![(first, self.last.unwrap_or(i64::MAX))],
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether keys are lost here that nobody can name, nor count.
     pub fn hides_keys(&self) -> bool {
         self.outcome.loses() && (!self.is_batches || self.may_be_more)

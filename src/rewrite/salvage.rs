@@ -9,12 +9,14 @@ use super::guard::guard;
 use super::hanging::{Hanging, LostMarker};
 use super::interrupt::Interrupt;
 use super::misnamed;
+use super::missing::compacted;
 use super::order::order;
 use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames, patched_frames};
 use super::reached::{self, Proof};
-use super::report::Outcome;
+use super::report::{Incident, Outcome};
 use super::survey::{Last, Surveyor, Wishes, patched};
-use super::union::{Joined, Log, Take, Union};
+use super::union::ranges::common;
+use super::union::{Joined, Log, Take, Union, filled};
 use super::vouched;
 use crate::log::{Batch, Inflater};
 use crate::model::losses::{Losses, LostKey, Word};
@@ -121,7 +123,7 @@ pub fn survey(
     reached::tell(&mut log, &sources, &wreck.proofs);
     let mut rolls: Vec<i64> = wreck.own.iter().filter_map(|file| file.base_offset).collect();
     rolls.sort_unstable();
-    let mut joined = Vec::new();
+    let (mut joined, mut copies) = (Vec::new(), Vec::new());
     for (number, files) in wreck.replicas.iter().enumerate() {
         let role = Role::Replica(number as u32);
         let mut replica = read(&mut sources, files, role, &mut |_| {})?;
@@ -130,11 +132,12 @@ pub fn survey(
         let mut union = Union::new(&mut sources, manner.max_inflated, interrupt);
         let found = union.replica(&mut log, &mut replica)?;
         let guarded = guard(&mut log, &replica, role, &mut sources, manner.max_inflated, interrupt)?;
+        copies.extend(Some(replica).filter(|_| !found.is_stranger));
         joined.push(JoinedFrom { role, joined: found, guarded, damaged });
     }
     // The newest first: what replaced what stands in it. Each file is a log of its own, for they overlap.
     for file in wreck.leftovers.iter().rev() {
-        if manner.leftovers == Take::Lost && !log.incidents.iter().any(|incident| incident.outcome.loses()) {
+        if manner.leftovers == Take::Lost && !log.incidents.iter().any(Incident::loses_still) {
             break;
         }
         let leftover = read(&mut sources, std::slice::from_ref(file), Role::Leftover, &mut |_| {})?;
@@ -148,7 +151,15 @@ pub fn survey(
             _ => guard(&mut log, &leftover, Role::Leftover, &mut sources, manner.max_inflated, interrupt)?,
         };
         joined.push(JoinedFrom { role: Role::Leftover, joined: found, guarded, damaged: damaged(&leftover) });
+        copies.extend(Some(leftover).filter(|_| !joined.last().is_some_and(|it| it.joined.is_stranger)));
     }
+    for copy in &copies {
+        for range in compacted(&log, copy, &mut sources, manner.max_inflated, interrupt)? {
+            let of_it = log.incidents.iter_mut().filter(|it| !common(&it.lacks(), &[range]).is_empty());
+            of_it.for_each(|incident| filled::explain(incident, range, copy));
+        }
+    }
+    filled::settle(&mut log.incidents);
     Ok(Salvage { sources, log, joined, rolls, max_inflated: manner.max_inflated, ..Salvage::default() })
 }
 

@@ -182,6 +182,8 @@ impl<'s> Surveyor<'s> {
             would_mend: None,
             stands: None,
             head_last: None,
+            missing: None,
+            filled_from: Vec::new(),
             patch: Box::default(),
             doubts_next: ends_in_zeros(hole_bytes(segment, hole)),
         });
@@ -381,6 +383,8 @@ impl<'s> Surveyor<'s> {
             would_mend: None,
             stands: None,
             head_last: None,
+            missing: None,
+            filled_from: Vec::new(),
             patch: Box::default(),
             doubts_next: false,
         }

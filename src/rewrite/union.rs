@@ -5,6 +5,8 @@
 //! know: how a copy was read; all come in order (see [`super::order`]).
 
 mod compare;
+pub(super) mod filled;
+pub(super) mod ranges;
 
 use super::contradicted;
 use super::interrupt::Interrupt;
@@ -16,7 +18,8 @@ use super::plan::{Piece, SourceId, Sources, Thin, frames, push};
 use super::report::{Conflict, Incident, Outcome};
 use super::survey::{Entry, Part, Survey};
 use crate::log::{Batch, Inflater};
-use std::collections::BTreeMap;
+use ranges::{Range, common, merged, without};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 /// Conflicts beyond so many are counted, not kept.
@@ -56,46 +59,45 @@ impl Log {
     }
 
     /// The ranges of offsets that damage took, ascending, without overlaps.
-    fn lost(&self) -> Vec<(i64, i64)> {
-        let mut lost: Vec<_> = self.incidents.iter().filter_map(range_of).collect();
-        lost.sort_unstable();
-        let mut out: Vec<(i64, i64)> = Vec::new();
-        for (first, last) in lost {
-            match out.last_mut() {
-                Some((_, before)) if first <= before.saturating_add(1) => *before = (*before).max(last),
-                _ => out.push((first, last)),
+    pub(super) fn lost(&self) -> Vec<Range> {
+        merged(self.incidents.iter().flat_map(Incident::lacks).collect())
+    }
+
+    /// Where it has batches. What lies between is damage, or compaction's, or a segment that is gone.
+    fn spans(&self) -> Vec<Range> {
+        let mut spans: Vec<Range> = Vec::new();
+        for piece in self.parts.iter().map(|part| &part.piece) {
+            match spans.last_mut() {
+                Some((_, last)) if piece.first == last.saturating_add(1) => *last = piece.last,
+                _ => spans.push((piece.first, piece.last)),
             }
         }
-        out
+        spans
+    }
+
+    /// Of ranges that another copy lacks, what this one tells of and has nothing of.
+    pub(super) fn silent_on(&self, ranges: &[Range]) -> Vec<Range> {
+        let (lost, spans) = (self.lost(), self.spans());
+        let told = ranges.iter().flat_map(|range| self.tells_of(&lost, *range));
+        told.flat_map(|range| without(range, &spans)).collect()
+    }
+
+    /// All between the batches around a range of which this log has nothing.
+    pub(super) fn hole_around(&self, (first, last): Range) -> Range {
+        let place = self.parts.partition_point(|part| part.piece.last < first);
+        let before = place.checked_sub(1).and_then(|place| self.parts.get(place));
+        let behind = self.parts.get(place);
+        (
+            before.map_or(first, |part| part.piece.last.saturating_add(1)),
+            behind.map_or(last, |part| part.piece.first.saturating_sub(1)),
+        )
     }
 
     /// Of a range, what this log tells of: all but what lies outside of it and what damage took, which is `lost`.
-    fn tells_of(&self, lost: &[(i64, i64)], (first, last): (i64, i64)) -> Vec<(i64, i64)> {
-        let mut told = Vec::new();
-        let mut from = first.max(self.start);
-        let to = last.min(self.end.saturating_sub(1));
-        let behind = lost.partition_point(|(_, lost_last)| *lost_last < from);
-        for &(lost_first, lost_last) in lost.get(behind..).unwrap_or_default() {
-            if lost_first > to {
-                break;
-            }
-            if lost_first > from {
-                told.push((from, lost_first - 1));
-            }
-            from = from.max(lost_last.saturating_add(1));
-        }
-        if from <= to {
-            told.push((from, to));
-        }
-        told
+    fn tells_of(&self, lost: &[Range], (first, last): Range) -> Vec<Range> {
+        let (first, last) = (first.max(self.start), last.min(self.end.saturating_sub(1)));
+        if first <= last { without((first, last), lost) } else { Vec::new() }
     }
-}
-
-fn range_of(incident: &Incident) -> Option<(i64, i64)> {
-    let lost = matches!(incident.outcome, Outcome::Lost | Outcome::Partly { .. } | Outcome::Doubtful { .. });
-    let first = incident.first.filter(|_| lost)?;
-    // Without an end it goes on to wherever the log ended.
-    Some((first, incident.last.unwrap_or(i64::MAX)))
 }
 
 /// What joining another copy showed.
@@ -124,6 +126,12 @@ pub enum Take {
     LostAndEnds,
     /// Wherever there are none.
     Everything,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    Behind,
 }
 
 /// How far a piece was walked.
@@ -223,7 +231,7 @@ impl<'s> Union<'s> {
         }
         for incident in &mut log.incidents {
             let behind = incident.first.is_some_and(|first| first >= at);
-            if behind && range_of(incident).is_some() {
+            if behind && !incident.lacks().is_empty() {
                 // What was lost here does not count any more.
                 incident.outcome = Outcome::Overruled;
             }
@@ -260,34 +268,22 @@ impl<'s> Union<'s> {
                 wanted.push((log.end, copy.end - 1));
             }
         }
-        wanted.sort_unstable();
-        let mut told: Vec<(i64, i64)> = Vec::new();
         let lost_there = copy.lost();
-        for range in wanted {
-            told.extend(copy.tells_of(&lost_there, range));
-        }
-        // Ranges can touch: an end that damage took lies behind the end.
-        told.sort_unstable();
-        told.dedup();
-        let mut taken = Vec::new();
-        let mut from = i64::MIN;
-        for (first, last) in told {
-            let first = first.max(from);
-            if first > last {
-                continue;
-            }
-            from = last.saturating_add(1);
-            taken.push((first, last));
-            if last < log.start || first >= log.end || is_missing(first) {
-                joined.added.push((first, last));
-            }
-        }
+        let told: Vec<Range> = merged(wanted).into_iter().flat_map(|range| copy.tells_of(&lost_there, range)).collect();
+        let spans = copy.spans();
+        // What it tells of and has nothing of is settled when all copies have given what they have.
+        let taken = common(&told, &spans);
+        let is_outside = |range: &Range| range.1 < log.start || range.0 >= log.end || is_missing(range.0);
+        let has_any = |range: &&Range| !common(&[**range], &spans).is_empty();
+        joined.added.extend(told.iter().filter(has_any).filter(|range| is_outside(range)));
         let pieces = self.take(log, copy, &taken)?;
         if take == Take::Everything {
             joined.added = between(&pieces, &lost);
+        } else if take == Take::LostAndEnds {
+            filled::lost_beyond(log, copy);
         }
         for incident in &mut log.incidents {
-            say_filled(incident, &taken, copy);
+            filled::gain(incident, &taken, copy);
         }
         if take == Take::Everything {
             put_together(&mut log.parts);
@@ -321,14 +317,21 @@ impl<'s> Union<'s> {
     /// has.
     fn take(&mut self, log: &mut Log, copy: &Log, ranges: &[(i64, i64)]) -> io::Result<Vec<(i64, i64)>> {
         let mut taken = Vec::new();
-        let mut old = std::mem::take(&mut log.parts).into_iter().peekable();
+        let mut old = VecDeque::from(std::mem::take(&mut log.parts));
         let mut cursor = Cursor::default();
         for &range in ranges {
-            while let Some(part) = old.next_if(|part| part.piece.last < range.0) {
+            while let Some(part) = old.pop_front_if(|part| part.piece.last < range.0) {
                 log.parts.push(part);
             }
             // What stands there was written anew from a damaged batch, of which the copy has all.
-            while old.next_if(|part| part.piece.first <= range.1).is_some() {}
+            while let Some(part) = old.pop_front_if(|part| part.piece.first <= range.1) {
+                for piece in self.outside(&part.piece, range.0, Side::Before)? {
+                    log.parts.push(Part { piece, incident: part.incident });
+                }
+                for piece in self.outside(&part.piece, range.1, Side::Behind)?.into_iter().rev() {
+                    old.push_front(Part { piece, incident: part.incident });
+                }
+            }
             for part in overlapping(&copy.parts, range) {
                 self.interrupt.check()?;
                 for piece in self.slice_from(&part.piece, range, &mut cursor)? {
@@ -340,6 +343,15 @@ impl<'s> Union<'s> {
         }
         log.parts.extend(old);
         Ok(taken)
+    }
+
+    /// What of a piece lies before or behind an offset.
+    fn outside(&mut self, piece: &Piece, offset: i64, side: Side) -> io::Result<Vec<Piece>> {
+        let range = match side {
+            Side::Before => (piece.first, offset.saturating_sub(1)),
+            Side::Behind => (offset.saturating_add(1), piece.last),
+        };
+        if range.0 <= range.1 { self.slice(piece, range) } else { Ok(Vec::new()) }
     }
 
     /// Of a piece, what lies in a range: whole batches, and at its ends parts of some.
@@ -446,52 +458,4 @@ fn between(ranges: &[(i64, i64)], others: &[(i64, i64)]) -> Vec<(i64, i64)> {
         }
     }
     out
-}
-
-/// The file that an offset belongs to, if there is one.
-fn around(parts: &[Part], offset: i64) -> Option<SourceId> {
-    let behind = parts.partition_point(|part| part.piece.last < offset);
-    parts.get(behind).or(parts.last()).map(|part| part.piece.source)
-}
-
-/// Says of an incident that its range was filled, or what of it was.
-fn say_filled(incident: &mut Incident, taken: &[(i64, i64)], copy: &Log) {
-    let Some((first, last)) = range_of(incident) else { return };
-    let mut missing = Vec::new();
-    let mut from = first;
-    let mut touched = false;
-    // An end that nobody knows is filled as far as the copy goes.
-    let known = incident.head_last.unwrap_or(first).max(first);
-    let last = if last == i64::MAX { copy.end.saturating_sub(1).max(known) } else { last };
-    let behind = taken.partition_point(|(_, b)| *b < first);
-    for &(a, b) in taken.iter().skip(behind).take_while(|(a, _)| *a <= last) {
-        touched = true;
-        if a > from {
-            missing.push((from, a - 1));
-        }
-        from = from.max(b.saturating_add(1));
-    }
-    if from <= last {
-        missing.push((from, last));
-    }
-    if !touched {
-        return;
-    }
-    let mut sources: Vec<SourceId> = overlapping(&copy.parts, (first, last)).map(|part| part.piece.source).collect();
-    sources.dedup();
-    match (missing.first(), missing.last()) {
-        (Some(&(a, _)), Some(&(_, b))) => {
-            incident
-                .message
-                .push_str(&format!("; partly filled: of offsets {first} to {last}, {a} to {b} are missing"));
-            (incident.first, incident.last) = (Some(a), Some(b));
-        }
-        _ => {
-            if sources.is_empty() {
-                incident.message.push_str("; compaction left nothing of it there");
-                sources.extend(around(&copy.parts, first));
-            }
-            incident.outcome = Outcome::Filled(sources);
-        }
-    }
 }

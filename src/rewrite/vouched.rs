@@ -225,6 +225,7 @@ fn take_out(log: &mut Log, first: i64, right: i64) {
     for hole in &mut log.incidents {
         if hole.doubts_next && hole.source == piece.source && hole.position + hole.length == piece.from {
             (hole.first, hole.last, hole.doubts_next) = (Some(floor), to, false);
+            hole.missing = None;
         }
     }
     let mut incident = incident_of(&piece, "offset-order", Outcome::Lost);

@@ -11,9 +11,9 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// How much is asked for ahead of a scan, and dropped behind it, at a time: 8 MiB. Resident memory stays below three
+/// How much is asked for ahead of a scan, and dropped behind it, at a time: 4 MiB. Resident memory stays below three
 /// of these, however long the file is; smaller windows cost more system calls for nothing.
-pub const WINDOW: usize = 8 << 20;
+pub const WINDOW: usize = 4 << 20;
 
 /// A file mapped whole and read-only. Its length is taken once: what is appended later is not seen.
 #[derive(Debug)]

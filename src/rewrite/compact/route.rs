@@ -19,7 +19,7 @@ const NEAR: usize = 4;
 const MOST_AHEAD: usize = 4 << 10;
 
 /// From so many stops in a window on, all of it is made ready at once: one by one, that would take longer.
-const DENSE: usize = 256;
+const DENSE: usize = 96;
 
 /// Where batches begin that may stay, in what is cleaned.
 pub fn stops(survey: &Survey, winners: &[Winner], controls: &[(u64, bool)]) -> Vec<u64> {

@@ -402,6 +402,10 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
             let Some(batch) = frames(segment.bytes(), place.1, segment.len()).next() else { continue };
             self.behind.touched(place, batch.len());
             self.collect_at(&batch, place, ended);
+            // Nothing may wait in pages that are let go: looked at later, they would come back to stay.
+            if place < self.behind.held {
+                self.keys.settle(&mut self.window);
+            }
         }
     }
 

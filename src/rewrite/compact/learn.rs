@@ -120,9 +120,7 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
                             interrupt.check()?;
                             progress(self.start + batch.position());
                             told = batch.position() + PROGRESS_STEP;
-                            // What waits lies in pages that are soon let go.
-                            self.keys.settle(&mut self.window);
-                            self.behind.let_go();
+                            self.let_go();
                         }
                         self.batch(&batch);
                     }
@@ -157,8 +155,7 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
             }
             self.visit(&pending.places, Waiting::Open);
         }
-        self.keys.settle(&mut self.window);
-        self.behind.let_go();
+        self.let_go();
         self.survey.keys = self.onlooker.finish(self.keys);
         self.survey.end = self.last.saturating_add(1);
         Ok((self.survey, self.onlooker))
@@ -400,13 +397,23 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
             let place = self.place(through);
             let Some(segment) = segments.get(place.0 as usize) else { continue };
             let Some(batch) = frames(segment.bytes(), place.1, segment.len()).next() else { continue };
-            self.behind.touched(place, batch.len());
+            self.touch(place, batch.len());
             self.collect_at(&batch, place, ended);
-            // Nothing may wait in pages that are let go: looked at later, they would come back to stay.
-            if place < self.behind.held {
-                self.keys.settle(&mut self.window);
-            }
         }
+    }
+
+    /// A batch is looked at that may have left memory.
+    fn touch(&mut self, place: Place, len: u64) {
+        if place < self.behind.held && !self.behind.grow(place, len) {
+            self.let_go();
+            self.behind.grow(place, len);
+        }
+    }
+
+    /// Lets go of what was touched. Nothing may wait there: looked at later, it would come back to stay.
+    fn let_go(&mut self) {
+        self.keys.settle(&mut self.window);
+        self.behind.let_go();
     }
 
     /// Takes up the keys of a batch of a transaction that has ended, or never will.
@@ -455,22 +462,16 @@ struct Behind<'s> {
 }
 
 impl Behind<'_> {
-    /// So many bytes at a place were looked at.
+    /// So many bytes at a place are looked at. False if that is too far from what was touched, which is to be let go first.
     #[inline]
-    fn touched(&mut self, place: Place, len: u64) {
-        if place >= self.held {
-            return;
+    fn grow(&mut self, (number, at): Place, len: u64) -> bool {
+        let (its, from, to) = self.touched.unwrap_or((number, at, at + len));
+        let (from, to) = (from.min(at), to.max(at + len));
+        let fits = its == number && to - from <= (HELD as u64).max(len);
+        if fits {
+            self.touched = Some((number, from, to));
         }
-        let (number, at) = place;
-        let (mut from, mut to) = (at, at + len);
-        if let Some((its, earliest, latest)) = self.touched {
-            (from, to) = (from.min(earliest), to.max(latest));
-            if its != number || to - from > HELD as u64 {
-                self.let_go();
-                (from, to) = (at, at + len);
-            }
-        }
-        self.touched = Some((number, from, to));
+        fits
     }
 
     fn let_go(&mut self) {

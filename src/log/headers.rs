@@ -5,10 +5,19 @@
 use super::fields::{nullable, varint};
 
 /// The headers of a record (KIP-82, Kafka 0.11), parsed when asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Eq, Default)]
 pub struct Headers<'s> {
     count: u32,
     bytes: &'s [u8],
+}
+
+impl PartialEq for Headers<'_> {
+    /// No bytes are compared where there are none: they lie where no memory is, and that takes some processors longer than
+    /// the record.
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.count == other.count && (self.is_empty() || self.bytes == other.bytes)
+    }
 }
 
 impl<'s> Headers<'s> {

@@ -8,7 +8,7 @@ use super::frame::sound;
 use super::resync::{Decision, Offsets, Resync};
 use crate::fault::FaultKind;
 use crate::machine::cpu::prefetch;
-use crate::machine::map::{Mapping, WINDOW};
+use crate::machine::map::{HELD, Mapping, WINDOW};
 
 /// How far ahead of the scan bytes are called into the processor's cache. Without it, hopping over small batches
 /// costs more than checking every CRC.
@@ -175,9 +175,9 @@ impl<'a> Spans<'a> {
     fn advance(&mut self, to: usize) {
         if let Some(mapping) = self.mapping {
             mapping.prepare(to);
-            mapping.release(self.held_from..to.saturating_sub(WINDOW));
+            mapping.release(self.held_from..to.saturating_sub(HELD));
         }
-        self.held_from = self.held_from.max(to.saturating_sub(WINDOW));
+        self.held_from = self.held_from.max(to.saturating_sub(HELD));
         self.window_end = to - to % WINDOW + WINDOW;
     }
 

@@ -11,9 +11,13 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// How much is asked for ahead of a scan, and dropped behind it, at a time: 8 MiB. Resident memory stays below three
-/// of these, however long the file is; smaller windows cost more system calls for nothing.
-pub const WINDOW: usize = 8 << 20;
+/// How much is asked for ahead of a scan, and dropped behind it, at a time: 4 MiB. Smaller windows cost more system calls
+/// for nothing.
+pub const WINDOW: usize = 4 << 20;
+
+/// How much a scan holds behind the window it is in, for who goes back to what it has passed, as to a transaction that has
+/// ended. Resident memory stays below this and two windows, however long the file is.
+pub const HELD: usize = 3 * WINDOW;
 
 /// A file mapped whole and read-only. Its length is taken once: what is appended later is not seen.
 #[derive(Debug)]

@@ -70,7 +70,7 @@ pub fn clean(
         survey,
         aim,
         log_start: aim.log_start.unwrap_or(i64::MIN),
-        winners: winners.into_iter(),
+        winners: winners.iter(),
         here: Vec::new(),
         unended: HashSet::default(),
         inflater: Inflater::with_limit(aim.max_inflated),
@@ -126,7 +126,7 @@ struct Cleaner<'c> {
     aim: &'c Aim,
     log_start: i64,
     /// Last records of keys that are still to come, by offset.
-    winners: std::vec::IntoIter<Winner>,
+    winners: std::slice::Iter<'c, Winner>,
     /// The offsets of those in the batch at hand.
     here: Vec<i64>,
     /// Producers of which a data batch was met since their last end marker: kept only where every batch is looked at.

@@ -12,11 +12,12 @@ use crate::machine::cpu::{prefetch, prefetch_item};
 use crate::schema::Key;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 
 /// So many records wait, so that what their keys are compared with is in the cache by then.
-const WINDOW: usize = 64;
+const WINDOW: usize = 128;
 /// No number.
 const NOBODY: u32 = u32::MAX;
 
@@ -134,19 +135,36 @@ pub struct Keys<S: Slot = Winner> {
 /// Records whose keys are yet to be looked up. Those of one key stay in order, which only notes depend on.
 #[derive(Debug, Default)]
 pub struct Window<'k, N = ()> {
-    commits: Vec<Waiting<'k, N>>,
-    others: Vec<Waiting<'k, N>>,
+    /// Of the commits, what they begin with: many follow each other that differ in the partition only.
+    prefixes: Vec<Sought<'k>>,
+    /// In the order of these.
+    commits: Vec<Commit<N>>,
+    others: Vec<(Sought<'k>, Noted<N>)>,
 }
 
-/// A record that waits.
+/// A prefix or a key that is to be looked up.
 #[derive(Debug, Clone, Copy)]
-struct Waiting<'k, N> {
-    key: &'k [u8],
+struct Sought<'k> {
+    bytes: &'k [u8],
+    hash: u32,
+    /// Which it may be.
+    number: u32,
+    /// How many records wait for it.
+    records: usize,
+}
+
+/// What waits of a record.
+#[derive(Debug, Clone, Copy)]
+struct Noted<N> {
     record: Winner,
     note: N,
-    hash: u32,
-    /// The prefix or the key that it may be.
-    number: u32,
+}
+
+/// A commit that waits.
+#[derive(Debug, Clone, Copy)]
+struct Commit<N> {
+    partition: i32,
+    noted: Noted<N>,
 }
 
 impl<S: Slot> Keys<S> {
@@ -157,7 +175,7 @@ impl<S: Slot> Keys<S> {
         match split(key) {
             Some((prefix, partition)) => {
                 let number = if self.is_last(prefix) { self.last } else { self.prefix(prefix, self.hash(prefix)) };
-                self.put_in(number, partition, key, record, note);
+                self.put_in(number, partition, record, note);
             }
             None => self.put_other(key, self.hash(key), record, note),
         }
@@ -166,17 +184,20 @@ impl<S: Slot> Keys<S> {
     /// As [`put`](Keys::put), some time before [`settle`](Keys::settle) returns. What is put so of a key stays in order.
     #[inline(always)]
     pub fn put_soon<'k>(&mut self, key: &'k [u8], record: Winner, note: S::Note, window: &mut Window<'k, S::Note>) {
-        match split(key) {
-            Some((prefix, partition)) if self.is_last(prefix) => self.put_in(self.last, partition, key, record, note),
-            Some((prefix, _)) => {
+        let Some((prefix, partition)) = split(key) else { return self.put_other_soon(key, record, note, window) };
+        let commit = Commit { partition, noted: Noted { record, note } };
+        match window.prefixes.last_mut() {
+            Some(last) if is_same(last.bytes, prefix) => last.records += 1,
+            _ if self.is_last(prefix) => return self.put_in(self.last, partition, record, note),
+            _ => {
                 let hash = self.hash(prefix);
                 self.by_prefix.prefetch(hash);
-                window.commits.push(Waiting { key, record, note, hash, number: NOBODY });
-                if window.commits.len() >= WINDOW {
-                    self.settle_commits(&mut window.commits);
-                }
+                window.prefixes.push(Sought { bytes: prefix, hash, number: NOBODY, records: 1 });
             }
-            None => self.put_other_soon(key, record, note, window),
+        }
+        window.commits.push(commit);
+        if window.commits.len() >= WINDOW {
+            self.settle_commits(window);
         }
     }
 
@@ -184,48 +205,54 @@ impl<S: Slot> Keys<S> {
     fn put_other_soon<'k>(&mut self, key: &'k [u8], record: Winner, note: S::Note, window: &mut Window<'k, S::Note>) {
         let hash = self.hash(key);
         self.by_key.prefetch(hash);
-        window.others.push(Waiting { key, record, note, hash, number: NOBODY });
+        window.others.push((Sought { bytes: key, hash, number: NOBODY, records: 1 }, Noted { record, note }));
         if window.others.len() >= WINDOW {
-            self.settle_others(&mut window.others);
+            self.settle_others(window);
         }
     }
 
     /// Looks up all that wait.
     pub fn settle(&mut self, window: &mut Window<'_, S::Note>) {
-        self.settle_commits(&mut window.commits);
-        self.settle_others(&mut window.others);
+        self.settle_commits(window);
+        self.settle_others(window);
     }
 
     /// One step for all of them, and then the next, while what that needs is on its way.
     #[inline(never)]
-    fn settle_commits(&mut self, waiting: &mut Vec<Waiting<'_, S::Note>>) {
-        for it in &mut *waiting {
+    fn settle_commits(&mut self, window: &mut Window<'_, S::Note>) {
+        let Window { prefixes, commits, .. } = window;
+        for it in &mut *prefixes {
             it.number = self.by_prefix.find(it.hash, |_| true).unwrap_or(NOBODY);
             prefetch_item(&self.prefixes, it.number as usize);
         }
-        for it in &*waiting {
-            let (Some(prefix), Some((_, partition))) = (self.prefixes.get(it.number as usize), split_commit(it.key))
-            else {
-                continue;
-            };
-            prefetch_item(&prefix.run, partition as usize);
+        let mut rest = commits.as_slice();
+        for it in &*prefixes {
+            let these;
+            (these, rest) = rest.split_at_checked(it.records).unwrap_or_default();
+            let Some(prefix) = self.prefixes.get(it.number as usize) else { continue };
             self.room.prefetch(prefix.text);
-        }
-        for it in waiting.drain(..) {
-            let Some((bytes, partition)) = split_commit(it.key) else { continue };
-            match self.prefixes.get(it.number as usize).is_some_and(|prefix| is_same(self.room.get(prefix.text), bytes))
-            {
-                true => self.last = it.number,
-                false => self.last = self.prefix(bytes, it.hash),
+            for commit in these {
+                prefetch_item(&prefix.run, commit.partition as usize);
             }
-            self.put_in(self.last, partition, it.key, it.record, it.note);
+        }
+        let mut rest = commits.drain(..);
+        for it in prefixes.drain(..) {
+            let found = self.prefixes.get(it.number as usize);
+            match found.is_some_and(|prefix| is_same(self.room.get(prefix.text), it.bytes)) {
+                true => self.last = it.number,
+                false => self.last = self.prefix(it.bytes, it.hash),
+            }
+            for Commit { partition, noted } in rest.by_ref().take(it.records) {
+                self.put_in(self.last, partition, noted.record, noted.note);
+            }
         }
     }
 
     /// As [`settle_commits`](Keys::settle_commits).
     #[inline(never)]
-    fn settle_others(&mut self, waiting: &mut Vec<Waiting<'_, S::Note>>) {
-        for it in &mut *waiting {
+    fn settle_others(&mut self, window: &mut Window<'_, S::Note>) {
+        let waiting = &mut window.others;
+        for (it, _) in &mut *waiting {
             it.number = self.by_key.find(it.hash, |_| true).unwrap_or(NOBODY);
             prefetch_item(&self.others, it.number as usize);
             // It may end on another line.
@@ -233,15 +260,16 @@ impl<S: Slot> Keys<S> {
                 prefetch_item(&self.others, (it.number as usize).wrapping_add(1));
             }
         }
-        for it in &*waiting {
+        for (it, _) in &*waiting {
             if let Some(other) = self.others.get(it.number as usize) {
                 self.room.prefetch(other.text);
             }
         }
-        for it in waiting.drain(..) {
-            match self.others.get(it.number as usize).is_some_and(|other| is_same(self.room.get(other.text), it.key)) {
-                true => self.put_in_other(it.number, it.key, it.record, it.note),
-                false => self.put_other(it.key, it.hash, it.record, it.note),
+        for (it, Noted { record, note }) in waiting.drain(..) {
+            match self.others.get(it.number as usize).is_some_and(|other| is_same(self.room.get(other.text), it.bytes))
+            {
+                true => self.put_in_other(it.number, it.bytes, record, note),
+                false => self.put_other(it.bytes, it.hash, record, note),
             }
         }
     }
@@ -259,13 +287,14 @@ impl<S: Slot> Keys<S> {
     }
 
     #[inline(always)]
-    fn put_in(&mut self, number: u32, partition: i32, key: &[u8], record: Winner, note: S::Note) {
+    fn put_in(&mut self, number: u32, partition: i32, record: Winner, note: S::Note) {
         let Some(prefix) = self.prefixes.get_mut(number as usize) else { return };
         if prefix.room(partition).put(record, note) {
             prefix.live += 1;
             self.live += 1;
             if prefix.odd {
-                self.pin(key);
+                let key = [self.room.get(prefix.text), &partition.to_be_bytes()].concat();
+                self.pin(&key);
             }
         }
     }
@@ -365,7 +394,7 @@ impl<S: Slot> Keys<S> {
     /// Notes something of a commit's key, without a record.
     #[inline]
     pub fn note(&mut self, (number, partition): KeyPlace, note: S::Note) {
-        self.put_in(number, partition, &[], NONE, note);
+        self.put_in(number, partition, NONE, note);
     }
 
     /// All commits' keys that are kept, by the number of type, group and topic, with the bytes of these, and by partition;
@@ -475,15 +504,15 @@ impl<S: Slot> Keys<S> {
     }
 
     /// The last record of every key, by offset.
-    pub fn winners(&self) -> Vec<Winner> {
+    pub fn winners(&self) -> Cow<'_, [Winner]> {
         if let Some(winners) = &self.winners {
-            return winners.clone();
+            return Cow::Borrowed(winners);
         }
         let mut all = Vec::with_capacity(self.live);
         self.prefixes.iter().for_each(|prefix| all.extend(prefix.all()));
         all.extend(self.others.iter().map(|other| other.slot.last()).filter(|record| *record != NONE));
         all.sort_unstable_by_key(|record| record.offset);
-        all
+        Cow::Owned(all)
     }
 }
 
@@ -571,7 +600,7 @@ mod tests {
         naive.iter().for_each(|(key, offset)| assert_eq!(keys.get(key), Some(*offset), "{key:?}"));
         let mut all: Vec<_> = naive.into_values().map(|offset| Winner { offset, place: offset as u64 / 2 }).collect();
         all.sort_unstable();
-        assert_eq!(keys.winners(), all);
+        assert_eq!(*keys.winners(), all);
         assert_eq!(keys.get(&commit(1, "nobody", 0)), None);
         assert_eq!(keys.get(&commit(1, "g1", 70_000)), None);
     }

@@ -13,7 +13,7 @@ use super::survey::{Damage, OpenTransaction, Place, Remedy, Survey};
 use crate::fault::FaultKind;
 use crate::log::batch::Header;
 use crate::log::{Batch, Control, Hole, Inflater, Segment, Span};
-use crate::machine::map::WINDOW;
+use crate::machine::map::{HELD, WINDOW};
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::look::fault_of;
 use crate::rewrite::plan::frames;
@@ -65,6 +65,7 @@ pub struct Learner<'s, O: Onlooker<'s> = Nobody> {
     pending: HashMap<i64, Pending, RandomState>,
     window: Window<'s, NoteOf<'s, O>>,
     inflater: Inflater,
+    behind: Behind<'s>,
     /// The last offset so far.
     last: i64,
     /// The number of the present segment.
@@ -88,6 +89,7 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
             pending: HashMap::default(),
             window: Window::default(),
             inflater: Inflater::with_limit(aim.max_inflated),
+            behind: Behind { segments, held: (0, 0), touched: None },
             last: -1,
             number: 0,
             start: 0,
@@ -118,8 +120,7 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
                             interrupt.check()?;
                             progress(self.start + batch.position());
                             told = batch.position() + PROGRESS_STEP;
-                            // What waits lies in pages that are soon let go.
-                            self.keys.settle(&mut self.window);
+                            self.let_go();
                         }
                         self.batch(&batch);
                     }
@@ -154,7 +155,7 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
             }
             self.visit(&pending.places, Waiting::Open);
         }
-        self.keys.settle(&mut self.window);
+        self.let_go();
         self.survey.keys = self.onlooker.finish(self.keys);
         self.survey.end = self.last.saturating_add(1);
         Ok((self.survey, self.onlooker))
@@ -390,18 +391,29 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
     /// Looks at the batches of a transaction that has ended, or never will.
     fn visit(&mut self, places: &Places, ended: Waiting) {
         let segments = self.segments;
-        let mut behind = Behind::new(self);
+        let held = (self.position - self.position % WINDOW as u64).saturating_sub(HELD as u64);
+        self.behind.held = (self.number, held);
         for through in places.iter() {
             let place = self.place(through);
             let Some(segment) = segments.get(place.0 as usize) else { continue };
             let Some(batch) = frames(segment.bytes(), place.1, segment.len()).next() else { continue };
-            behind.touched(place, batch.len());
+            self.touch(place, batch.len());
             self.collect_at(&batch, place, ended);
-            if place < behind.held {
-                self.keys.settle(&mut self.window);
-            }
         }
-        behind.let_go();
+    }
+
+    /// A batch is looked at that may have left memory.
+    fn touch(&mut self, place: Place, len: u64) {
+        if place < self.behind.held && !self.behind.grow(place, len) {
+            self.let_go();
+            self.behind.grow(place, len);
+        }
+    }
+
+    /// Lets go of what was touched. Nothing may wait there: looked at later, it would come back to stay.
+    fn let_go(&mut self) {
+        self.keys.settle(&mut self.window);
+        self.behind.let_go();
     }
 
     /// Takes up the keys of a batch of a transaction that has ended, or never will.
@@ -442,34 +454,24 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
 /// Pages that had left memory before batches of a transaction were looked at, and are to leave it again.
 struct Behind<'s> {
     segments: &'s [Segment],
-    /// What begins here or behind it is still in memory: the scan holds its window and the one before, and lets go of
-    /// them itself.
+    /// What begins here or behind it is still in memory: the scan holds its window and some before, and lets go of them
+    /// itself.
     held: Place,
-    /// Of one segment, from a byte to another.
+    /// Of one segment, from a byte to another: no more than a scan holds, so that memory stays bounded.
     touched: Option<(u32, u64, u64)>,
 }
 
-impl<'s> Behind<'s> {
-    fn new<O: Onlooker<'s>>(learner: &Learner<'s, O>) -> Self {
-        let window = WINDOW as u64;
-        let held = (learner.position - learner.position % window).saturating_sub(window);
-        Behind { segments: learner.segments, held: (learner.number, held), touched: None }
-    }
-
-    /// So many bytes at a place were looked at. Places ascend.
+impl Behind<'_> {
+    /// So many bytes at a place are looked at. False if that is too far from what was touched, which is to be let go first.
     #[inline]
-    fn touched(&mut self, place: Place, len: u64) {
-        if place >= self.held {
-            return;
+    fn grow(&mut self, (number, at): Place, len: u64) -> bool {
+        let (its, from, to) = self.touched.unwrap_or((number, at, at + len));
+        let (from, to) = (from.min(at), to.max(at + len));
+        let fits = its == number && to - from <= (HELD as u64).max(len);
+        if fits {
+            self.touched = Some((number, from, to));
         }
-        let (number, from) = place;
-        match &mut self.touched {
-            Some((its, _, to)) if *its == number && from < to.saturating_add(WINDOW as u64) => *to = from + len,
-            _ => {
-                self.let_go();
-                self.touched = Some((number, from, from + len));
-            }
-        }
+        fits
     }
 
     fn let_go(&mut self) {

@@ -17,6 +17,7 @@ use crate::log::batch::Header;
 use crate::rewrite::interrupt::Interrupt;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use std::borrow::Cow;
 use std::io;
 
 /// A place in the log: the number of its segment, and the byte.
@@ -132,9 +133,10 @@ impl Survey {
     }
 
     /// All records that stay for their keys' sake, by offset.
-    pub fn winners(&self) -> Vec<Winner> {
+    pub fn winners(&self) -> Cow<'_, [Winner]> {
         let mut all = self.keys.winners();
         if !self.hiding.is_empty() {
+            let all = all.to_mut();
             all.extend(&self.hiding);
             all.sort_unstable();
             all.dedup();

@@ -26,14 +26,24 @@ impl<'a> RecordWalk<'a> {
 
     /// Whether a place, at or behind all that were asked about before, lies in the key or value of a record.
     pub(super) fn covers(&mut self, place: usize) -> bool {
+        self.pieces_over(place).is_some_and(|pieces| pieces.iter().any(|piece| piece.contains(&place)))
+    }
+
+    /// Whether a place, at or behind all that were asked about before, lies anywhere in a record.
+    pub(super) fn is_over(&mut self, place: usize) -> bool {
+        self.pieces_over(place).is_some()
+    }
+
+    /// Key and value of the record that begins before a place and ends behind it.
+    fn pieces_over(&mut self, place: usize) -> Option<[Range<usize>; 2]> {
         while let Some(next) = self.next.filter(|next| *next < place) {
             match record_at(self.bytes, next) {
                 Some((end, _)) if end <= place => self.next = Some(end),
-                Some((_, pieces)) => return pieces.iter().any(|piece| piece.contains(&place)),
+                Some((_, pieces)) => return Some(pieces),
                 None => self.next = None,
             }
         }
-        false
+        None
     }
 }
 

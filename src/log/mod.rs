@@ -32,6 +32,7 @@ pub mod segment;
 pub mod side_file;
 mod snappy;
 mod squeeze;
+mod swallow;
 mod tally;
 
 pub use batch::{Batch, Header, TimestampType};

@@ -8,8 +8,10 @@ use super::codec::Codec;
 use super::frame::{Shape, shape, sound, zeros};
 use super::inside::RecordWalk;
 use super::legacy;
+use super::swallow::{is_filled_message, swallows};
 use crate::fault::FaultKind;
 use crate::machine::cpu;
+use std::ops::Range;
 
 /// Fewer zeros than this could be the start of a sound batch: base offset 0 and a short length.
 const FEWEST_ZEROS: usize = 17;
@@ -48,6 +50,8 @@ pub(super) struct Offsets {
     pub base: Option<i64>,
     /// The last offset of the batch before.
     pub previous: Option<i64>,
+    /// Its magic.
+    pub previous_magic: Option<u8>,
 }
 
 impl Offsets {
@@ -67,6 +71,12 @@ impl Offsets {
 #[derive(Debug)]
 pub(super) struct Resync {
     budget: u64,
+}
+
+/// Whether a CRC-32C is right.
+enum Holds {
+    Yes,
+    No,
 }
 
 /// Where a damaged stretch ends.
@@ -139,12 +149,12 @@ impl Resync {
             return Decision::Batch(length);
         }
         if let Some(magic @ (0 | 1)) = bytes.get(at + MAGIC_AT)
-            && let Some(Found::End(end)) = self.declared_end(bytes, at, offsets)
+            && let Some((end, Holds::Yes)) = self.declared_end(bytes, at)
         {
             // A batch of magic 2 to the last byte, but for the magic itself.
             return whole_batch(at, end, FaultKind::BadMagic(*magic as i8));
         }
-        if end == bytes.len() || sound(bytes, end) > 0 {
+        if (end == bytes.len() || sound(bytes, end) > 0) && !swallows(bytes, at..end, offsets, self) {
             return Decision::Batch(length);
         }
         self.hole(bytes, at, offsets, FaultKind::NotABatch, FaultKind::NotABatch)
@@ -165,8 +175,14 @@ impl Resync {
         let mut own = OwnEnd::new(bytes, at);
         let mut records = RecordWalk::new(bytes, at);
         let own_end_matters = is_head_but_for_length(bytes.get(at..).unwrap_or_default());
-        if let Some(found) = self.declared_end(bytes, at, offsets) {
-            return found;
+        match self.declared_end(bytes, at) {
+            Some((end, Holds::Yes)) => return Found::End(end),
+            Some((end, Holds::No)) if self.leads_on(bytes, at..end, offsets) => return Found::Candidate(end),
+            // The last message of the log: what stands in its value goes up to its end.
+            Some((end, Holds::No)) if end == bytes.len() && is_filled_message(bytes.get(at..).unwrap_or_default()) => {
+                return Found::Nothing;
+            }
+            _ => {}
         }
         let mut best: Option<(usize, Strength)> = None;
         // Up to where what is in a row behind a loose one says nothing new.
@@ -224,9 +240,8 @@ impl Resync {
         best.map_or(Found::Nothing, |(place, _)| Found::Candidate(place))
     }
 
-    /// Where the head says it ends, if that is so: its CRC holds (then only its magic is damaged), or a good batch
-    /// begins there.
-    fn declared_end(&mut self, bytes: &[u8], at: usize, offsets: Offsets) -> Option<Found> {
+    /// Where the head says it ends, if that is in the file, and whether its CRC holds: then only its magic is damaged.
+    fn declared_end(&mut self, bytes: &[u8], at: usize) -> Option<(usize, Holds)> {
         let rest = bytes.get(at..)?;
         let length = usize::try_from(i32::from_be_bytes(*rest.get(8..)?.first_chunk()?)).ok()?;
         let whole = rest.get(..length.checked_add(PREFIX_LENGTH)?).filter(|whole| whole.len() >= HEADER_LENGTH)?;
@@ -235,15 +250,21 @@ impl Resync {
             return None;
         }
         self.spend(whole.len());
-        let end = at + whole.len();
-        if cpu::crc32c(whole.get(CRC_FROM..)?) == stored {
-            return Some(Found::End(end));
-        }
-        let good = sound(bytes, end) > 0 && self.strength(bytes, end, offsets) != Strength::None;
-        good.then_some(Found::Candidate(end))
+        let holds = match cpu::crc32c(whole.get(CRC_FROM..)?) == stored {
+            true => Holds::Yes,
+            false => Holds::No,
+        };
+        Some((at + whole.len(), holds))
     }
 
-    fn check_crc(&mut self, bytes: &[u8], at: usize, length: usize) -> Result<(), FaultKind> {
+    /// Whether a good batch begins where a damaged one says it ends, and none that it swallows leads there.
+    fn leads_on(&mut self, bytes: &[u8], frame: Range<usize>, offsets: Offsets) -> bool {
+        sound(bytes, frame.end) > 0
+            && self.strength(bytes, frame.end, offsets) != Strength::None
+            && !swallows(bytes, frame, offsets, self)
+    }
+
+    pub(super) fn check_crc(&mut self, bytes: &[u8], at: usize, length: usize) -> Result<(), FaultKind> {
         self.spend(length);
         let batch = bytes.get(at..at + length).and_then(|whole| Batch::new(whole, at as u64));
         batch.map_or(Err(FaultKind::NotABatch), |batch| batch.check_crc())
@@ -294,7 +315,7 @@ impl Resync {
         place
     }
 
-    fn spend(&mut self, bytes: usize) {
+    pub(super) fn spend(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_sub(bytes as u64);
     }
 
@@ -303,7 +324,7 @@ impl Resync {
         length <= SMALL || !self.is_spent()
     }
 
-    fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.budget == 0
     }
 }
@@ -369,7 +390,7 @@ fn is_head_but_for_length(rest: &[u8]) -> bool {
 }
 
 /// A record has its own offset and takes at least seven bytes, if it is not compressed.
-fn count_is_plausible(batch: &Batch<'_>) -> bool {
+pub(super) fn count_is_plausible(batch: &Batch<'_>) -> bool {
     let header = batch.header();
     if header.magic < 2 {
         return true;

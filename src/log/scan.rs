@@ -89,8 +89,8 @@ pub struct Spans<'a> {
     previous: Place,
     /// Where the one before that stands.
     before_previous: Place,
-    /// The last offset of the last batch whose CRC was seen to hold, and the batch before at that time.
-    believed: (Place, Option<i64>),
+    /// The last offset and the magic of the last batch whose CRC was seen to hold, and the batch before at that time.
+    believed: (Place, Option<(i64, u8)>),
     /// The hole that was just met, on its way out.
     hole: Option<Hole>,
     resync: Resync,
@@ -213,10 +213,11 @@ impl<'a> Spans<'a> {
     fn offsets(&mut self) -> Offsets {
         if self.believed.0 != self.previous {
             let mut places = [self.previous, self.before_previous].into_iter();
-            let seen = places.find_map(|place| last_offset(self.bytes, place));
+            let seen = places.find_map(|place| last_offset_and_magic(self.bytes, place));
             self.believed = (self.previous, seen.or(self.believed.1));
         }
-        Offsets { base: self.base_offset, previous: self.believed.1 }
+        let (previous, previous_magic) = self.believed.1.unzip();
+        Offsets { base: self.base_offset, previous, previous_magic }
     }
 
     fn is_cut_before(&self, end: usize) -> bool {
@@ -238,10 +239,10 @@ impl<'a> Spans<'a> {
     }
 }
 
-/// The last offset of a batch whose CRC holds.
-fn last_offset(bytes: &[u8], (start, end): Place) -> Option<i64> {
+/// The last offset and the magic of a batch whose CRC holds.
+fn last_offset_and_magic(bytes: &[u8], (start, end): Place) -> Option<(i64, u8)> {
     let batch = Batch::new(bytes.get(start..end)?, start as u64)?;
-    batch.check_crc().ok().map(|()| batch.header().last_offset)
+    batch.check_crc().ok().map(|()| (batch.header().last_offset, batch.header().magic))
 }
 
 impl<'a> Iterator for Spans<'a> {

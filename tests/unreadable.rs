@@ -166,7 +166,7 @@ fn an_index_that_knows_more_than_the_log() {
                 if cut { (Some(3), Some(3)) } else { (Some(0), Some(0)) },
                 "{printed}"
             );
-            let told = format!("{file} the log went on to offset {offset} at least");
+            let told = format!("{file} the segment went on to offset {offset} at least");
             assert_eq!((printed.contains(&told), printed.contains("nothing is lost")), (cut, !cut), "{printed}");
         }
     }

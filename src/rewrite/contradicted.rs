@@ -1,4 +1,4 @@
-//! Batches right beside damage that another copy contradicts: what damaged the bytes there brought them along, such as a
+//! Batches right beside damage, or with a head that was put right, that another copy contradicts: what damaged the bytes there brought them along, such as a
 //! sector of another log.
 //!
 //! Where two copies name one leader epoch they tell one story, or one of them is damaged. Must not know: what is filled
@@ -12,6 +12,7 @@ use super::plan::{Piece, SourceId, Sources, frames, patched_frames};
 use super::report::{Incident, Outcome};
 use super::survey::Part;
 use super::union::Log;
+use super::union::ranges::Range;
 use crate::log::{Batch, Inflater};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::io;
@@ -22,7 +23,7 @@ const MOST_RUN: usize = 64;
 /// A place in a file, in bytes.
 type Place = (SourceId, u64);
 
-/// Takes out of a log what stands beside its damage and what a copy contradicts.
+/// Takes out of a log what stands beside its damage and what a copy contradicts; says of which offsets that was.
 ///
 /// # Errors
 /// If a file cannot be read again, or the work is interrupted.
@@ -32,7 +33,7 @@ pub(super) fn take_out(
     sources: &mut Sources,
     max_inflated: usize,
     interrupt: &Interrupt,
-) -> io::Result<()> {
+) -> io::Result<Vec<Range>> {
     let edges = Edges::of(&log.incidents);
     let mut judge =
         Judge { copy, trusted: Edges::of(&copy.incidents), sources, inflater: Inflater::with_limit(max_inflated) };
@@ -41,7 +42,7 @@ pub(super) fn take_out(
         interrupt.check()?;
         let singles = judge.ends(&part.piece)?;
         let (piece, mut wrong) = (&part.piece, Vec::new());
-        if edges.ends.contains(&(piece.source, piece.from)) {
+        if !piece.edit.is_none() || edges.ends.contains(&(piece.source, piece.from)) {
             wrong.extend(judge.wrong(singles.front.iter())?);
         }
         if edges.begins.contains(&(piece.source, piece.to)) && (wrong.len() as u64) < piece.batches {
@@ -51,10 +52,11 @@ pub(super) fn take_out(
             found.push((place, wrong));
         }
     }
+    let given_up = found.iter().flat_map(|(_, wrong)| wrong).map(|single| (single.first, single.last)).collect();
     for (place, wrong) in found.into_iter().rev() {
         replace(log, place, wrong, judge.sources, &mut judge.inflater)?;
     }
-    Ok(())
+    Ok(given_up)
 }
 
 /// Where damage begins and ends.
@@ -72,10 +74,12 @@ impl Edges {
         }
     }
 
-    /// Whether a piece stands right beside damage.
+    /// Whether a piece stands right beside damage, or is damaged itself.
     fn touch(&self, piece: &Piece) -> bool {
         piece.edit.thin.is_none()
-            && (self.begins.contains(&(piece.source, piece.to)) || self.ends.contains(&(piece.source, piece.from)))
+            && (!piece.edit.is_none()
+                || self.begins.contains(&(piece.source, piece.to))
+                || self.ends.contains(&(piece.source, piece.from)))
     }
 }
 

@@ -30,6 +30,8 @@ pub struct LostMarker {
     /// The producer's next marker, which ends their transaction in place of the lost one: its offset, and whether it is
     /// COMMIT. None: the transaction stays open.
     pub ended_by: Option<(i64, bool)>,
+    /// Whether compaction is said to have taken it in another copy: then only what hangs on it is worth a word.
+    pub was_compacted: bool,
 }
 
 /// Transactions whose end is lost, and what hangs on it.
@@ -79,6 +81,7 @@ impl Hanging {
             was_commit,
             hanging: Vec::new(),
             ended_by: None,
+            was_compacted: !incident.compacted.is_empty(),
         });
     }
 
@@ -172,6 +175,7 @@ impl Hanging {
                 });
             }
         }
+        self.markers.retain(|marker| !marker.was_compacted || !marker.hanging.is_empty());
         self.markers
     }
 }

@@ -24,6 +24,7 @@ pub mod out_file;
 pub mod plan;
 pub mod reached;
 pub mod report;
+pub mod revived;
 pub mod salvage;
 pub mod survey;
 mod tower;

@@ -579,6 +579,7 @@ pub(super) fn incident_of(piece: &Piece, code: &'static str, outcome: Outcome) -
         stands: None,
         head_last: None,
         missing: None,
+        compacted: Vec::new(),
         filled_from: Vec::new(),
         patch: piece.edit.patch.clone(),
         doubts_next: false,

@@ -6,9 +6,14 @@
 use super::plan::{Role, SourceId, Sources};
 use super::report::{Incident, Outcome};
 use super::union::Log;
-use crate::log::dir::{OtherFile, OtherKind, PartitionDir};
+use crate::log::dir::{OtherFile, OtherKind, PartitionDir, Variant};
 use crate::log::producer_state::{self, ABORTED_VERSION, AbortedTxn};
 use crate::log::{checkpoint, index};
+use crate::model::load::checkpoint_offset;
+
+/// Files of the log dir that name an offset for each partition that its log had come to: what is replicated, flushed, clean.
+const CHECKPOINTS: [&str; 3] =
+    ["replication-offset-checkpoint", "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint"];
 
 /// Something that was in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +54,11 @@ pub enum At {
 /// What the files of a folder prove. What cannot be read, or makes no sense, proves nothing.
 pub fn proofs(dir: &PartitionDir) -> Vec<Proof> {
     let mut proofs: Vec<Proof> = dir.others.iter().filter_map(of_file).collect();
+    proofs.extend(CHECKPOINTS.iter().filter_map(|name| {
+        let number = dir.partition.filter(|_| dir.variant == Variant::Normal)?;
+        let offset = checkpoint_offset(&dir.path, name, number)?;
+        Some(Proof { what: Proved::Log(offset), file: (*name).to_owned() })
+    }));
     proofs.extend(dir.segments_gone().into_iter().map(|(base, file)| Proof { what: Proved::Gone(base), file }));
     proofs
 }
@@ -148,7 +158,8 @@ impl Own {
         };
         let (end, file) = proofs.iter().filter_map(|it| Some((proof(&it)?, &it.file))).max_by_key(|(end, _)| *end)?;
         let message = format!("by {file} the segment went on to offset {} at least", end - 1);
-        Some(self.incident("log-cut", message, self.first_lost(log, self.end), Some(end - 1)))
+        // What was behind that, up to the next segment, nothing tells.
+        Some(self.incident("log-cut", message, self.first_lost(log, self.end), Some(next.unwrap_or(end) - 1)))
     }
 
     /// Where what is lost at its end begins: what was lost there already may have been all of it, or some.
@@ -176,6 +187,7 @@ impl Own {
             stands: None,
             head_last: None,
             missing: None,
+            compacted: Vec::new(),
             filled_from: Vec::new(),
             patch: Box::default(),
             doubts_next: false,
@@ -199,16 +211,21 @@ fn log_cut(last: &Own, log: &Log, proofs: &[Proof]) -> Option<Incident> {
 /// A segment of which only other files are left, if no other segment holds its offsets.
 fn gone(own: &[Own], log: &Log, proof: &Proof) -> Option<Incident> {
     let Proved::Gone(base) = proof.what else { return None };
-    let before = own.iter().rfind(|segment| segment.base < base)?;
-    let next = own.iter().find(|segment| segment.base > base).map(|segment| segment.base);
+    let next = own.iter().find(|segment| segment.base > base);
+    let before = own.iter().rfind(|segment| segment.base < base);
+    let holder = before.or(next)?;
     let is_told = |it: &Incident| {
         it.outcome == Outcome::Lost
             && it.first.is_some_and(|first| first <= base)
             && it.last.is_none_or(|last| last >= base)
     };
-    if before.end > base || log.incidents.iter().any(is_told) {
+    let last = next.map(|next| next.base - 1);
+    let counts = last.is_none_or(|last| log.log_start.is_none_or(|start| start <= last));
+    if before.is_some_and(|before| before.end > base) || !counts || log.incidents.iter().any(is_told) {
         return None;
     }
     let message = format!("{base:020}.log is gone: {} is here", proof.file);
-    Some(before.incident("segment-missing", message, base, next.map(|next| next - 1)))
+    let position = if before.is_some() { holder.len } else { 0 };
+    let first = log.log_start.unwrap_or(base).max(base);
+    Some(Incident { position, ..holder.incident("segment-missing", message, first, last) })
 }

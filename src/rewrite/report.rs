@@ -40,6 +40,8 @@ pub struct Incident {
     pub head_last: Option<i64>,
     /// What of its offsets other copies did not give; None: all of them.
     pub missing: Option<Vec<(i64, i64)>>,
+    /// What of its offsets compaction took in another copy.
+    pub compacted: Vec<(i64, i64)>,
     /// The files of other copies that gave some.
     pub filled_from: Vec<SourceId>,
     /// What to change of the bytes for them to be a batch, by place: its length, and what else its head has wrong.

@@ -14,6 +14,7 @@ use super::order::order;
 use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames, patched_frames};
 use super::reached::{self, Proof};
 use super::report::{Incident, Outcome};
+use super::revived::{Revived, revived};
 use super::survey::{Last, Surveyor, Wishes, patched};
 use super::union::ranges::common;
 use super::union::{Joined, Log, Take, Union, filled};
@@ -80,6 +81,19 @@ pub struct JoinedFrom {
     pub guarded: u64,
     /// Damaged stretches of the copy itself.
     pub damaged: u64,
+    /// Keys that may be alive again.
+    pub revived: Vec<Revived>,
+}
+
+/// A transaction without an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Open {
+    /// Whose.
+    pub producer_id: i64,
+    /// Its epoch.
+    pub producer_epoch: i16,
+    /// The log offset of its first batch.
+    pub first: i64,
 }
 
 /// A salvaged partition, on paper.
@@ -99,6 +113,8 @@ pub struct Salvage {
     pub unreadable: u64,
     /// Ends of transactions that are lost.
     pub markers: Vec<LostMarker>,
+    /// Transactions that are open in the new log, if anything was lost or came from elsewhere: their ends may be lost.
+    pub open: Vec<Open>,
     /// Base offsets of the old segments.
     rolls: Vec<i64>,
     max_inflated: usize,
@@ -132,8 +148,8 @@ pub fn survey(
         let mut union = Union::new(&mut sources, manner.max_inflated, interrupt);
         let found = union.replica(&mut log, &mut replica)?;
         let guarded = guard(&mut log, &replica, role, &mut sources, manner.max_inflated, interrupt)?;
-        copies.extend(Some(replica).filter(|_| !found.is_stranger));
-        joined.push(JoinedFrom { role, joined: found, guarded, damaged });
+        copies.extend(Some((role, replica)).filter(|_| !found.is_stranger));
+        joined.push(JoinedFrom { role, joined: found, guarded, damaged, revived: Vec::new() });
     }
     // The newest first: what replaced what stands in it. Each file is a log of its own, for they overlap.
     for file in wreck.leftovers.iter().rev() {
@@ -150,14 +166,26 @@ pub fn survey(
             Take::Everything => 0,
             _ => guard(&mut log, &leftover, Role::Leftover, &mut sources, manner.max_inflated, interrupt)?,
         };
-        joined.push(JoinedFrom { role: Role::Leftover, joined: found, guarded, damaged: damaged(&leftover) });
-        copies.extend(Some(leftover).filter(|_| !joined.last().is_some_and(|it| it.joined.is_stranger)));
+        joined.push(JoinedFrom {
+            role: Role::Leftover,
+            joined: found,
+            guarded,
+            damaged: damaged(&leftover),
+            revived: Vec::new(),
+        });
+        copies.extend(
+            Some((Role::Leftover, leftover)).filter(|_| !joined.last().is_some_and(|it| it.joined.is_stranger)),
+        );
     }
-    for copy in &copies {
+    for (_, copy) in &copies {
         for range in compacted(&log, copy, &mut sources, manner.max_inflated, interrupt)? {
             let of_it = log.incidents.iter_mut().filter(|it| !common(&it.lacks(), &[range]).is_empty());
             of_it.for_each(|incident| filled::explain(incident, range, copy));
         }
+    }
+    for from in joined.iter_mut().filter(|from: &&mut JoinedFrom| from.role != Role::Leftover) {
+        let Some((_, copy)) = copies.iter().find(|(role, _)| *role == from.role) else { continue };
+        from.revived = revived(&log, copy, from.role, &mut sources, manner.max_inflated, interrupt)?;
     }
     filled::settle(&mut log.incidents);
     Ok(Salvage { sources, log, joined, rolls, max_inflated: manner.max_inflated, ..Salvage::default() })
@@ -291,16 +319,48 @@ impl Salvage {
         let mut hanging = Hanging::default();
         self.collect(&mut losses, &mut hanging)?;
         let mut inflater = Inflater::with_limit(self.max_inflated);
-        if !hanging.is_empty() {
-            self.each_batch(interrupt, |source, batch| hanging.batch(source, batch, &mut inflater))?;
+        if !hanging.is_empty() || self.is_damaged() {
+            let mut open: BTreeMap<i64, Open> = BTreeMap::new();
+            self.each_batch(interrupt, |source, batch| {
+                let header = batch.header();
+                let (producer_id, producer_epoch) = (header.producer_id, header.producer_epoch);
+                if header.control {
+                    open.remove(&producer_id);
+                } else if header.transactional {
+                    open.entry(producer_id).or_insert(Open { producer_id, producer_epoch, first: header.base_offset });
+                }
+                hanging.batch(source, batch, &mut inflater);
+            })?;
+            self.open = open.into_values().collect();
         }
         self.markers = hanging.finish(&mut losses);
+        let told: BTreeSet<i64> = self.markers.iter().map(|marker| marker.producer_id).collect();
+        self.open.retain(|open| !told.contains(&open.producer_id));
         if !losses.is_empty() {
             self.each_batch(interrupt, |_, batch| losses.survivors(batch, &mut inflater))?;
         }
         self.lost_beyond = losses.beyond();
         self.lost = losses.finish();
+        self.doubt_compaction();
         Ok(())
+    }
+
+    /// What compaction is said to have taken in another copy is lost after all where nothing came in its place.
+    fn doubt_compaction(&mut self) {
+        let incidents = &mut self.log.incidents;
+        self.lost.retain(|lost| {
+            let is_in = |it: &&mut Incident| {
+                let stretch = it.position..it.position + it.length;
+                it.source == lost.at.segment && stretch.contains(&lost.at.position) && !it.compacted.is_empty()
+            };
+            let Some(incident) = incidents.iter_mut().find(is_in) else { return true };
+            let is_told = lost.superseded_by.is_none() && lost.aborted_by.is_none();
+            if is_told && matches!(incident.outcome, Outcome::Filled(_)) {
+                incident.outcome = Outcome::Lost;
+                incident.message.push_str(", but nothing came in its place");
+            }
+            is_told
+        });
     }
 
     /// Shows every batch of the new log, and which file it is from.
@@ -325,7 +385,8 @@ impl Salvage {
         let log_end = self.log.end;
         let mut dark = Vec::new();
         for (number, incident) in self.log.incidents.iter().enumerate() {
-            if !incident.outcome.loses() || !incident.is_batches {
+            let may_lose = incident.outcome.loses() || !incident.compacted.is_empty();
+            if !may_lose || !incident.is_batches {
                 continue;
             }
             let segment = self.sources.open(incident.source)?;
@@ -355,6 +416,9 @@ impl Salvage {
                 let batch = mended.unwrap_or(batch);
                 let lost = Lost { incident, batch, stays, log_end };
                 let unseen = lost.lose(losses, &mut inflater);
+                if !incident.outcome.loses() {
+                    continue;
+                }
                 self.unreadable += unseen.records;
                 if unseen.may_be_more {
                     dark.push(number);

@@ -183,6 +183,7 @@ impl<'s> Surveyor<'s> {
             stands: None,
             head_last: None,
             missing: None,
+            compacted: Vec::new(),
             filled_from: Vec::new(),
             patch: Box::default(),
             doubts_next: ends_in_zeros(hole_bytes(segment, hole)),
@@ -245,7 +246,9 @@ impl<'s> Surveyor<'s> {
         }
         if look.first > look.last || look.first < 0 {
             let message = format!("offsets {} to {}", look.first, look.last);
-            let incident = self.incident_of(batch, "offset-order", message, Outcome::Lost);
+            let mut incident = self.incident_of(batch, "offset-order", message, Outcome::Lost);
+            // A wrapper names its last offset only, which is what is wrong.
+            incident.last = incident.last.filter(|_| incident.first.is_some());
             return self.survey.gap(incident);
         }
         let Some(fault) = &look.fault else {
@@ -384,6 +387,7 @@ impl<'s> Surveyor<'s> {
             stands: None,
             head_last: None,
             missing: None,
+            compacted: Vec::new(),
             filled_from: Vec::new(),
             patch: Box::default(),
             doubts_next: false,

@@ -82,6 +82,11 @@ impl Log {
         told.flat_map(|range| without(range, &spans)).collect()
     }
 
+    /// What this log tells of below an offset: all but what damage took.
+    pub(super) fn told(&self, below: i64) -> Vec<Range> {
+        self.tells_of(&self.lost(), (i64::MIN, below.saturating_sub(1)))
+    }
+
     /// All between the batches around a range of which this log has nothing.
     pub(super) fn hole_around(&self, (first, last): Range) -> Range {
         let place = self.parts.partition_point(|part| part.piece.last < first);
@@ -186,7 +191,9 @@ impl<'s> Union<'s> {
         joined.is_stranger = divergence.is_none() && joined.conflicts_in_all > joined.equal;
         if !joined.is_stranger {
             if joined.equal > 0 {
-                contradicted::take_out(log, replica, self.sources, self.max_inflated, self.interrupt)?;
+                let given_up = contradicted::take_out(log, replica, self.sources, self.max_inflated, self.interrupt)?;
+                let is_given_up = |at: i64| given_up.iter().any(|(first, last)| (*first..=*last).contains(&at));
+                joined.conflicts.iter_mut().for_each(|it| it.theirs_wins |= is_given_up(it.offset));
             }
             let lost = log.lost();
             let missing = missing(&log.parts, &replica.parts, &lost, self.sources, self.max_inflated, self.interrupt)?;
@@ -277,13 +284,14 @@ impl<'s> Union<'s> {
         let has_any = |range: &&Range| !common(&[**range], &spans).is_empty();
         joined.added.extend(told.iter().filter(has_any).filter(|range| is_outside(range)));
         let pieces = self.take(log, copy, &taken)?;
+        let given = merged(pieces.clone());
         if take == Take::Everything {
             joined.added = between(&pieces, &lost);
         } else if take == Take::LostAndEnds {
             filled::lost_beyond(log, copy);
         }
         for incident in &mut log.incidents {
-            filled::gain(incident, &taken, copy);
+            filled::gain(incident, &taken, &given, copy);
         }
         if take == Take::Everything {
             put_together(&mut log.parts);

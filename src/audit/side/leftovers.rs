@@ -6,8 +6,8 @@ use super::read_other;
 use crate::audit::code::Code;
 use crate::audit::finding::Finding;
 use crate::log::checkpoint::partition_metadata;
-use crate::log::dir::{LeftOut, OtherFile, OtherKind, PartitionDir, Reason};
-use crate::log::log_dir::LogDirFiles;
+use crate::log::dir::{LeftOut, OtherFile, OtherKind, PartitionDir, Reason, Variant};
+use crate::log::log_dir::{CheckpointKind, LogDirFiles};
 use std::collections::{BTreeMap, HashSet};
 
 /// Everything that is not checked against batches. `ends` has the base offset of each segment, and the offset it ends at.
@@ -21,8 +21,10 @@ pub(super) fn check(
     findings.extend(dir.left_out.iter().map(left_out));
     let segments = dir.segments.iter().chain(dir.left_out.iter().map(|left_out| &left_out.file));
     let mut segments: HashSet<i64> = segments.map(|segment| segment.base_offset).collect();
+    let of_dir = log_dir.zip(dir.partition.filter(|_| dir.variant == Variant::Normal));
+    let start = of_dir.and_then(|(files, partition)| files.offset(CheckpointKind::LogStart, partition)).unwrap_or(0);
     for (base, file) in dir.segments_gone() {
-        if let Some(missing) = missing(base, &file, ends) {
+        if let Some(missing) = missing(base, &file, ends, start) {
             findings.push(missing);
             segments.insert(base);
         }
@@ -30,16 +32,21 @@ pub(super) fn check(
     findings.extend(dir.others.iter().filter_map(|other| of_other(&segments, other)));
 }
 
-/// A segment of which only other files are left, if no other segment holds its offsets.
-fn missing(base: i64, file: &str, ends: &BTreeMap<i64, i64>) -> Option<Finding> {
-    ends.range(..base).next_back().filter(|(_, end)| **end <= base)?;
+/// A segment of which only other files are left, if no other segment holds its offsets, and they count: what is below the
+/// log's start does not.
+fn missing(base: i64, file: &str, ends: &BTreeMap<i64, i64>, start: i64) -> Option<Finding> {
     let next = ends.range(base..).next().map(|(next, _)| *next);
+    let is_held = ends.range(..base).next_back().is_some_and(|(_, end)| *end > base);
+    if is_held || ends.is_empty() || next.is_some_and(|next| next <= start) {
+        return None;
+    }
+    let base = base.max(start);
     let offsets = match next {
         Some(next) if next - 1 > base => format!("offsets {base} to {} are missing", next - 1),
         Some(_) => format!("offset {base} is missing"),
         None => format!("the offsets from {base} on are missing"),
     };
-    let name = format!("{base:020}.log");
+    let name = format!("{}.log", file.get(..20).unwrap_or_default());
     let finding = Finding::new(Code::SegmentMissing, format!("{name} is gone, though {file} is here: {offsets}"));
     Some(finding.file(name).offset(base).fact("lastOffset", next.map(|next| next - 1)))
 }

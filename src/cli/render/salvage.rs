@@ -103,7 +103,27 @@ impl Told<'_> {
     /// Lost keys and markers.
     pub fn losses(&self) -> impl Iterator<Item = Value> {
         let keys = self.salvage.lost.iter().map(|lost| self.lost_key(lost));
-        keys.chain(self.salvage.markers.iter().map(|marker| self.marker(marker)))
+        let open = self.salvage.open.iter().map(|open| {
+            json!({
+                "partition": self.partition,
+                "kind": "open-transaction",
+                "offset": open.first,
+                "producerId": open.producer_id,
+                "producerEpoch": open.producer_epoch,
+            })
+        });
+        let revived = self.salvage.joined.iter().flat_map(|from| {
+            from.revived.iter().map(|key| {
+                json!({
+                    "partition": self.partition,
+                    "kind": "revived-key",
+                    "path": self.copy_path(from.role),
+                    "offset": key.offset,
+                    "revived": flat_key(&key.key),
+                })
+            })
+        });
+        keys.chain(self.salvage.markers.iter().map(|marker| self.marker(marker))).chain(open).chain(revived)
     }
 
     fn path_of(&self, source: SourceId) -> String {

@@ -12,6 +12,7 @@ use crate::schema::{Key, RecordType};
 use crate::words::counted;
 use serde_json::Value;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Writes all of a partition.
 ///
@@ -87,6 +88,27 @@ pub fn losses(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
             writeln!(to, "    {verb}: {}", key_words(key))?;
         }
     }
+    for open in &told.salvage.open {
+        writeln!(
+            to,
+            "  offset {}: a transaction of producer {} has no end in the new log: it hangs, unless the producer ends it",
+            open.first, open.producer_id
+        )?;
+    }
+    for from in told.salvage.joined.iter().filter(|from| !from.revived.is_empty()) {
+        let (keys, path) = (from.revived.len() as u64, visible_path(Path::new(&told.copy_path(from.role))));
+        writeln!(
+            to,
+            "  {} may be alive again: {path} went on for longer and no longer has {}, for what removed {} is cleaned away \
+             there",
+            counted(keys, "key"),
+            if keys == 1 { "it" } else { "them" },
+            if keys == 1 { "it" } else { "them" },
+        )?;
+        for key in &from.revived {
+            writeln!(to, "    {} (offset {})", key_words(&key.key), key.offset)?;
+        }
+    }
     lost_keys(told, to)
 }
 
@@ -130,7 +152,11 @@ fn stretch(told: &Told<'_>, incident: &Incident, to: &mut dyn Write) -> io::Resu
         (Some(first), None) => format!("offsets from {first} on"),
         _ => "no offset".to_owned(),
     };
-    let name = told.salvage.sources.name(incident.source);
+    // What of a copy's own damage is missing in what was added from it, stands in its file.
+    let name = match told.salvage.sources.get(incident.source) {
+        Some(source) if source.role != Role::Own => visible_path(&source.path),
+        _ => told.salvage.sources.name(incident.source).to_owned(),
+    };
     let what = match &incident.outcome {
         Outcome::Normal => "left out, as a broker does when it starts".to_owned(),
         Outcome::Nothing => "left out; no offset is missing".to_owned(),

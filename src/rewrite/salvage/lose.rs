@@ -2,7 +2,7 @@
 //!
 //! Must not know: why the batch, or a part of it, does not stay.
 
-use super::super::look::believable_count;
+use super::super::look::{believable_count, look};
 use super::super::plan::{SourceId, Thin};
 use super::super::report::{Incident, Outcome};
 use super::super::survey::Part;
@@ -75,7 +75,7 @@ impl Lost<'_> {
         let mut room = Vec::new();
         let batch = if is_doubtful { with_a_count(&self.batch, &mut room) } else { self.batch };
         let at = LostAt { segment: self.incident.source, position: batch.position() };
-        let shift = self.believable_shift();
+        let shift = self.believable_shift(inflater);
         let producer_id = batch.header().producer_id;
         let mut unreadable = 0;
         let mut met = 0;
@@ -101,6 +101,9 @@ impl Lost<'_> {
                 unreadable += 1;
                 continue;
             }
+            if self.is_elsewhere(said) {
+                continue;
+            }
             let offset = said.wrapping_add(shift);
             losses.lost(&LostRecord { at, offset, said: Some(said), timestamp, producer_id, key, value });
         }
@@ -108,6 +111,12 @@ impl Lost<'_> {
             records: unreadable + believable_count(&batch).saturating_sub(met).max(0) as u64,
             may_be_more: !self.is_count_vouched_for() && records.fault().is_some() || !room.is_empty(),
         }
+    }
+
+    /// Whether another copy gave what stood at an offset.
+    fn is_elsewhere(&self, offset: i64) -> bool {
+        let is_compacted = || self.incident.compacted.iter().any(|(first, last)| (*first..=*last).contains(&offset));
+        matches!(self.incident.outcome, Outcome::Filled(_)) && !is_compacted()
     }
 
     /// Whether the number of records that a batch's head names can be believed. A wrapper names none; where the CRC is
@@ -122,23 +131,25 @@ impl Lost<'_> {
     }
 
     /// What to add to its offsets: where its own cannot be right, they are taken to begin where they can.
-    fn believable_shift(&self) -> i64 {
+    fn believable_shift(&self, inflater: &mut Inflater) -> i64 {
         let (incident, header) = (self.incident, self.batch.header());
         // Where no offset is free, a sound batch is of another place, and taken at its word.
         let is_of_another = incident.first.is_none() && header.base_offset >= 0 && header.last_offset < self.log_end;
-        let is_wrapper = header.magic < 2 && header.codec != Codec::None;
-        if is_of_another && self.batch.check_crc().is_ok() || is_wrapper || incident.outcome != Outcome::Lost {
+        if is_of_another && self.batch.check_crc().is_ok() || incident.outcome != Outcome::Lost {
             return 0;
         }
         // Else it stands behind what stands before it.
         let Some(first) = incident.first.or(incident.stands.map(|behind| behind.saturating_sub(1).max(0))) else {
             return 0;
         };
+        // A wrapper names its last offset only.
+        let is_wrapper = header.magic < 2 && header.codec != Codec::None;
+        let base = if is_wrapper { look(&self.batch, inflater).first } else { header.base_offset };
         let fits = match incident.last {
-            Some(last) => (first..=last).contains(&header.base_offset),
+            Some(last) => (first..=last).contains(&base),
             // Nobody knows how far it went, for its own word is not believed.
-            None => header.base_offset == first,
+            None => base == first,
         };
-        if fits { 0 } else { first.wrapping_sub(header.base_offset) }
+        if fits || base == i64::MAX { 0 } else { first.wrapping_sub(base) }
     }
 }

@@ -3,7 +3,7 @@
 //! Must not know: what is taken from which.
 
 use super::super::lineage::{Divergence, divergence, overlapping, overlaps};
-use super::super::plan::{Piece, SourceId, frames};
+use super::super::plan::{Piece, SourceId, frames, patched_frames};
 use super::super::report::{Conflict, Content};
 use super::super::survey::Part;
 use super::{Cursor, Joined, Log, MOST_CONFLICTS, Union};
@@ -46,7 +46,7 @@ impl Union<'_> {
         for (ours, other) in overlaps(&log.parts, &copy.parts) {
             self.interrupt.check()?;
             let range = (ours.piece.first.max(other.piece.first), ours.piece.last.min(other.piece.last).min(until - 1));
-            if !ours.piece.edit.is_none() || !other.piece.edit.is_none() || range.0 > range.1 {
+            if ours.piece.edit.thin.is_some() || !other.piece.edit.is_none() || range.0 > range.1 {
                 continue;
             }
             if theirs.as_ref().is_none_or(|(id, _)| *id != other.piece.source) {
@@ -56,7 +56,9 @@ impl Union<'_> {
             let Some((_, segment)) = &theirs else { continue };
             let mut there = frames(segment.bytes(), cursor.within(&other.piece), other.piece.to).peekable();
             let own = self.sources.open(ours.piece.source)?;
-            for here in frames(own.bytes(), own_cursor.within(&ours.piece), ours.piece.to) {
+            let mut room = Vec::new();
+            let mended = (own_cursor.within(&ours.piece), ours.piece.to);
+            for here in patched_frames(own.bytes(), mended, &ours.piece.edit.patch, &mut room) {
                 let offset = here.header().base_offset;
                 if offset > range.1 {
                     break;

@@ -9,8 +9,8 @@ use super::super::survey::Part;
 use super::Log;
 use super::ranges::{Range, common, without};
 
-/// Notes what a copy gave.
-pub(super) fn gain(incident: &mut Incident, taken: &[Range], copy: &Log) {
+/// Notes what was taken from a copy, and what of that it had: compaction took the rest.
+pub(super) fn gain(incident: &mut Incident, taken: &[Range], given: &[Range], copy: &Log) {
     let lacks = incident.lacks();
     let gained = common(&lacks, taken);
     if gained.is_empty() {
@@ -19,6 +19,7 @@ pub(super) fn gain(incident: &mut Incident, taken: &[Range], copy: &Log) {
     let sources = gained.iter().flat_map(|range| overlapping(&copy.parts, *range)).map(|part| part.piece.source);
     incident.filled_from.extend(sources);
     incident.filled_from.dedup();
+    incident.compacted.extend(gained.iter().flat_map(|range| without(*range, given)));
     incident.missing = Some(lacks.into_iter().flat_map(|range| without(range, &gained)).collect());
 }
 
@@ -42,6 +43,7 @@ pub(super) fn lost_beyond(log: &mut Log, copy: &Log) {
 /// Notes that compaction left nothing of a range in a copy.
 pub(in crate::rewrite) fn explain(incident: &mut Incident, range: Range, copy: &Log) {
     let lacks = incident.lacks();
+    incident.compacted.extend(common(&lacks, &[range]));
     incident.missing = Some(lacks.into_iter().flat_map(|lacks| without(lacks, &[range])).collect());
     if incident.filled_from.is_empty() {
         incident.filled_from.extend(around(&copy.parts, range.0));

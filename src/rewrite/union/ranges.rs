@@ -18,6 +18,12 @@ pub(in crate::rewrite) fn merged(mut ranges: Vec<Range>) -> Vec<Range> {
     out
 }
 
+/// Whether an offset is in one of them.
+pub(in crate::rewrite) fn has(ranges: &[Range], offset: i64) -> bool {
+    let near = ranges.partition_point(|(_, last)| *last < offset);
+    ranges.get(near).is_some_and(|(first, _)| *first <= offset)
+}
+
 /// What both have.
 pub(in crate::rewrite) fn common(ours: &[Range], theirs: &[Range]) -> Vec<Range> {
     let mut out = Vec::new();
@@ -55,7 +61,7 @@ mod tests {
     fn as_sets_of_offsets() {
         let all: Vec<Vec<Range>> =
             vec![vec![], vec![(0, 3)], vec![(2, 2), (5, 9)], vec![(1, 4), (8, 8)], vec![(0, 20)], vec![(7, i64::MAX)]];
-        let has = |ranges: &[Range], at: i64| ranges.iter().any(|(first, last)| (*first..=*last).contains(&at));
+        let naive = |ranges: &[Range], at: i64| ranges.iter().any(|(first, last)| (*first..=*last).contains(&at));
         for a in &all {
             for b in &all {
                 let both = common(a, b);
@@ -63,6 +69,7 @@ mod tests {
                 let range = (3, 12);
                 let rest = without(range, b);
                 for at in -1..25 {
+                    assert_eq!(has(a, at), naive(a, at), "{a:?} {at}");
                     assert_eq!(has(&both, at), has(a, at) && has(b, at), "{a:?} {b:?} {at}");
                     assert_eq!(has(&one, at), has(a, at) || has(b, at), "{a:?} {b:?} {at}");
                     assert_eq!(has(&rest, at), (3..=12).contains(&at) && !has(b, at), "{b:?} {at}");

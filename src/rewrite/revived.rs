@@ -17,6 +17,9 @@ use std::io;
 /// Of more keys than these, the rest are not looked at.
 const MOST_KEYS: usize = 2_000_000;
 
+/// By identity, the offset of the last record of a key; its bytes, if that is a value that may be alive again.
+type Lasts = HashMap<Box<[u8]>, (i64, Option<Vec<u8>>), FixedState>;
+
 /// A key that may be alive again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revived {
@@ -45,7 +48,7 @@ pub(super) fn revived(
     let Some(given) = given.into_iter().chain(compacted).max() else { return Ok(Vec::new()) };
     // Of what is damaged or missing there the copy says nothing.
     let told: Vec<Range> = copy.told(given);
-    let mut last: HashMap<Box<[u8]>, (i64, Option<Vec<u8>>), FixedState> = HashMap::default();
+    let mut last: Lasts = HashMap::default();
     let mut scratch = Vec::new();
     let mut inflater = Inflater::with_limit(max_inflated);
     let mut reader = Reader::new(max_inflated);

@@ -328,11 +328,11 @@ impl<'s> Union<'s> {
         let mut old = VecDeque::from(std::mem::take(&mut log.parts));
         let mut cursor = Cursor::default();
         for &range in ranges {
-            while let Some(part) = old.pop_front_if(|part| part.piece.last < range.0) {
+            while let Some(part) = next_if(&mut old, |part| part.piece.last < range.0) {
                 log.parts.push(part);
             }
             // What stands there was written anew from a damaged batch, of which the copy has all.
-            while let Some(part) = old.pop_front_if(|part| part.piece.first <= range.1) {
+            while let Some(part) = next_if(&mut old, |part| part.piece.first <= range.1) {
                 for piece in self.outside(&part.piece, range.0, Side::Before)? {
                     log.parts.push(Part { piece, incident: part.incident });
                 }
@@ -423,6 +423,10 @@ impl<'s> Union<'s> {
         piece.records = records;
         Ok((records > 0).then_some(piece))
     }
+}
+
+fn next_if(parts: &mut VecDeque<Part>, test: impl Fn(&Part) -> bool) -> Option<Part> {
+    parts.front().is_some_and(test).then(|| parts.pop_front()).flatten()
 }
 
 /// One batch of a piece that is copied as it is.

@@ -16,11 +16,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 
-/// So many records that are no commits wait, so that what their keys are compared with is in the cache by then.
+/// So many records wait, so that what their keys are compared with is in the cache by then.
 const WINDOW: usize = 128;
-/// So many commits go on to the next stage together: about what the processor fetches at once. With more it would stand
-/// and wait; so, what is fetched arrives while others are read.
-const STEP: usize = 24;
 /// No number.
 const NOBODY: u32 = u32::MAX;
 
@@ -138,19 +135,11 @@ pub struct Keys<S: Slot = Winner> {
 /// Records whose keys are yet to be looked up. Those of one key stay in order, which only notes depend on.
 #[derive(Debug, Default)]
 pub struct Window<'k, N = ()> {
-    /// The commits: those that are gathered, those whose prefixes are on their way into the cache, and those whose slots
-    /// are.
-    stages: [Stage<'k, N>; 3],
-    others: Vec<(Sought<'k>, Noted<N>)>,
-}
-
-/// Commits that are looked up together.
-#[derive(Debug, Default)]
-struct Stage<'k, N> {
-    /// What they begin with: many follow each other that differ in the partition only.
+    /// Of the commits, what they begin with: many follow each other that differ in the partition only.
     prefixes: Vec<Sought<'k>>,
     /// In the order of these.
     commits: Vec<Commit<N>>,
+    others: Vec<(Sought<'k>, Noted<N>)>,
 }
 
 /// A prefix or a key that is to be looked up.
@@ -197,21 +186,18 @@ impl<S: Slot> Keys<S> {
     pub fn put_soon<'k>(&mut self, key: &'k [u8], record: Winner, note: S::Note, window: &mut Window<'k, S::Note>) {
         let Some((prefix, partition)) = split(key) else { return self.put_other_soon(key, record, note, window) };
         let commit = Commit { partition, noted: Noted { record, note } };
-        let [gathered, ..] = &mut window.stages;
-        match gathered.prefixes.last_mut() {
+        match window.prefixes.last_mut() {
             Some(last) if is_same(last.bytes, prefix) => last.records += 1,
             _ if self.is_last(prefix) => return self.put_in(self.last, partition, record, note),
             _ => {
                 let hash = self.hash(prefix);
                 self.by_prefix.prefetch(hash);
-                gathered.prefixes.push(Sought { bytes: prefix, hash, number: NOBODY, records: 1 });
+                window.prefixes.push(Sought { bytes: prefix, hash, number: NOBODY, records: 1 });
             }
         }
-        gathered.commits.push(commit);
-        if gathered.commits.len() >= STEP {
-            self.advance(window);
-            // It may be waited for in another stage: what is put at once would come before that.
-            self.last = NOBODY;
+        window.commits.push(commit);
+        if window.commits.len() >= WINDOW {
+            self.settle_commits(window);
         }
     }
 
@@ -231,34 +217,16 @@ impl<S: Slot> Keys<S> {
         self.settle_others(window);
     }
 
-    fn settle_commits(&mut self, window: &mut Window<'_, S::Note>) {
-        for _ in 0..window.stages.len() {
-            self.advance(window);
-        }
-    }
-
-    /// Takes every stage to the next, the last first.
+    /// One step for all of them, and then the next, while what that needs is on its way.
     #[inline(never)]
-    fn advance(&mut self, window: &mut Window<'_, S::Note>) {
-        let [gathered, found, called] = &mut window.stages;
-        self.put_stage(called);
-        self.call_slots(found);
-        self.find_prefixes(gathered);
-        window.stages.rotate_right(1);
-    }
-
-    #[inline(always)]
-    fn find_prefixes(&self, stage: &mut Stage<'_, S::Note>) {
-        for it in &mut stage.prefixes {
+    fn settle_commits(&mut self, window: &mut Window<'_, S::Note>) {
+        let Window { prefixes, commits, .. } = window;
+        for it in &mut *prefixes {
             it.number = self.by_prefix.find(it.hash, |_| true).unwrap_or(NOBODY);
             prefetch_item(&self.prefixes, it.number as usize);
         }
-    }
-
-    #[inline(always)]
-    fn call_slots(&self, stage: &Stage<'_, S::Note>) {
-        let mut rest = stage.commits.as_slice();
-        for it in &stage.prefixes {
+        let mut rest = commits.as_slice();
+        for it in &*prefixes {
             let these;
             (these, rest) = rest.split_at_checked(it.records).unwrap_or_default();
             let Some(prefix) = self.prefixes.get(it.number as usize) else { continue };
@@ -267,12 +235,8 @@ impl<S: Slot> Keys<S> {
                 prefetch_item(&prefix.run, commit.partition as usize);
             }
         }
-    }
-
-    #[inline(always)]
-    fn put_stage(&mut self, stage: &mut Stage<'_, S::Note>) {
-        let mut rest = stage.commits.drain(..);
-        for it in stage.prefixes.drain(..) {
+        let mut rest = commits.drain(..);
+        for it in prefixes.drain(..) {
             let found = self.prefixes.get(it.number as usize);
             match found.is_some_and(|prefix| is_same(self.room.get(prefix.text), it.bytes)) {
                 true => self.last = it.number,
@@ -284,6 +248,7 @@ impl<S: Slot> Keys<S> {
         }
     }
 
+    /// As [`settle_commits`](Keys::settle_commits).
     #[inline(never)]
     fn settle_others(&mut self, window: &mut Window<'_, S::Note>) {
         let waiting = &mut window.others;

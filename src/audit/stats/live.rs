@@ -11,7 +11,7 @@ use crate::log::{Batch, Codec, Inflater, Records, Segment};
 use crate::model::stats::Live;
 use crate::model::stats::share::Share;
 use crate::rewrite::compact::Aim;
-use crate::rewrite::compact::clean::{Cleaned, Sink, Stays, clean};
+use crate::rewrite::compact::clean::{Cleaned, Sink, Stays, Takes, clean};
 use crate::rewrite::compact::slot::Winner;
 use crate::rewrite::compact::survey::{Place, Survey};
 use crate::rewrite::interrupt::Interrupt;
@@ -68,6 +68,10 @@ impl Sink for Handed<'_> {
 
     fn batch(&mut self, _: &Batch<'_>) -> io::Result<()> {
         Ok(())
+    }
+
+    fn takes(&self) -> Takes {
+        Takes::Nothing
     }
 }
 

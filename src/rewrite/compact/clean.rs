@@ -10,9 +10,9 @@ use super::slot::Winner;
 use super::survey::{Place, Remedy, Survey};
 use super::tally::Tally;
 use super::{Aim, base_of};
-use crate::log::batch::{DELETE_HORIZON, Header};
-use crate::log::build::Entry;
-use crate::log::{Batch, Control, Inflater, Record, Segment, Span};
+use crate::log::batch::{DELETE_HORIZON, HEADER_LENGTH, Header};
+use crate::log::build::{Entry, framed_length};
+use crate::log::{Batch, Codec, Control, Inflater, Record, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -33,6 +33,19 @@ pub trait Sink {
     /// # Errors
     /// If it cannot be written.
     fn batch(&mut self, batch: &Batch<'_>) -> io::Result<()>;
+    /// What it makes of a batch.
+    fn takes(&self) -> Takes {
+        Takes::Bytes
+    }
+}
+
+/// What a sink makes of the batches that it is handed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// It looks at them.
+    Bytes,
+    /// Nothing: they are only counted, and need not be handed to it, nor be made.
+    Nothing,
 }
 
 /// What stays of a batch that stays.
@@ -61,6 +74,29 @@ pub struct Cleaned {
     pub rewritten: u64,
     /// Batches that got a delete horizon in this pass.
     pub new_horizons: u64,
+}
+
+impl Cleaned {
+    /// Counts a batch that would be written anew, where nobody takes it; whether it could be. Of what is compressed, the
+    /// length is known only when it is done.
+    fn count_unmade(&mut self, head: &Header, entries: &[Entry<'_>]) -> bool {
+        if head.magic != 2 || head.codec != Codec::None {
+            return false;
+        }
+        let mut bytes = HEADER_LENGTH;
+        for it in entries {
+            let length = framed_length(head, it);
+            bytes += length;
+            if !head.control {
+                self.after.count(it.key, it.value.is_some(), length);
+            }
+        }
+        self.after.batches += 1;
+        self.after.bytes += bytes as u64;
+        self.after.horizons += u64::from(head.delete_horizon_ms.is_some());
+        self.rewritten += 1;
+        true
+    }
 }
 
 /// Goes through the log that was surveyed. `progress` is told of bytes read.
@@ -314,6 +350,10 @@ impl Cleaner<'_> {
         if head.base_timestamp != header.base_timestamp {
             entries.iter_mut().for_each(|entry| entry.framed = None);
         }
+        if sink.takes() == Takes::Nothing && cleaned.count_unmade(&head, &entries) {
+            cleaned.new_horizons += u64::from(dated);
+            return Ok(());
+        }
         // Counted as it now stands there: with another first time, records are not as long as they were.
         rebuild.batch(&head, &entries, |record| cleaned.after.record(record))?;
         cleaned.new_horizons += u64::from(dated);
@@ -336,12 +376,15 @@ impl Cleaner<'_> {
             }
             End::Dated => {
                 let head = with_horizon(header, self.aim);
-                let Cleaner { inflater, rebuild, .. } = self;
+                self.count_control(batch);
+                let Cleaner { inflater, rebuild, cleaned, sink, .. } = self;
+                cleaned.new_horizons += 1;
                 let entries: Vec<_> =
                     batch.records(inflater).by_ref().flatten().map(|record| Entry::anew(&record)).collect();
+                if sink.takes() == Takes::Nothing && cleaned.count_unmade(&head, &entries) {
+                    return Ok(());
+                }
                 rebuild.batch(&head, &entries, |_| {})?;
-                self.cleaned.new_horizons += 1;
-                self.count_control(batch);
                 self.put_built(batch.position())
             }
         }

@@ -197,11 +197,7 @@ fn put_record(head: &Header, entry: &Entry<'_>, body: &mut Vec<u8>) -> io::Resul
     let delta = entry.offset.wrapping_sub(head.base_offset);
     i32::try_from(delta).map_err(too_long)?;
     let time = entry.timestamp.wrapping_sub(head.base_timestamp);
-    let of_header = |(key, value): (&[u8], Option<&[u8]>)| nullable_length(Some(key)) + nullable_length(value);
-    let headers = varlong_length(entry.headers.len() as i64) + entry.headers.iter().map(of_header).sum::<usize>();
-    let fields = nullable_length(entry.key) + nullable_length(entry.value) + headers;
-    let length = 1 + varlong_length(time) + varlong_length(delta) + fields;
-    put_varlong(body, i64::from(i32::try_from(length).map_err(too_long)?));
+    put_varlong(body, i64::from(i32::try_from(record_length(head, entry)).map_err(too_long)?));
     // No attribute of a record is defined.
     body.push(0);
     put_varlong(body, time);
@@ -215,6 +211,27 @@ fn put_record(head: &Header, entry: &Entry<'_>, body: &mut Vec<u8>) -> io::Resul
         put_nullable(body, value);
     }
     Ok(())
+}
+
+/// Of a record of magic 2, without the length in front.
+fn record_length(head: &Header, entry: &Entry<'_>) -> usize {
+    let delta = entry.offset.wrapping_sub(head.base_offset);
+    let time = entry.timestamp.wrapping_sub(head.base_timestamp);
+    let of_header = |(key, value): (&[u8], Option<&[u8]>)| nullable_length(Some(key)) + nullable_length(value);
+    let headers = varlong_length(entry.headers.len() as i64) + entry.headers.iter().map(of_header).sum::<usize>();
+    let fields = nullable_length(entry.key) + nullable_length(entry.value) + headers;
+    1 + varlong_length(time) + varlong_length(delta) + fields
+}
+
+/// How many bytes [`Builder::batch`] puts into a batch of magic 2 for a record, before any compression.
+pub fn framed_length(head: &Header, entry: &Entry<'_>) -> usize {
+    entry.framed.map_or_else(
+        || {
+            let length = record_length(head, entry);
+            varlong_length(length as i64) + length
+        },
+        <[u8]>::len,
+    )
 }
 
 fn nullable_length(bytes: Option<&[u8]>) -> usize {

@@ -1,6 +1,6 @@
 //! What is counted of whole batches: by segment, hour and producer.
 //!
-//! Batches that follow each other in one hour, of one producer, are added up first. Must not know: keys.
+//! Batches that follow each other in one hour are added up first. Must not know: keys.
 
 use super::counter::Here;
 use super::slot::times;
@@ -20,13 +20,12 @@ pub(super) struct Batches {
     times_of_type_1: Option<(i64, i64)>,
 }
 
-/// Batches of one segment, hour and producer that follow each other.
+/// Batches of one segment and hour that follow each other.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     /// From this time up to and without that one, in ms since 1970.
     from: i64,
     until: i64,
-    producer_id: i64,
     sum: Sum,
     /// The times of commits of type 1, as in a [`Here`].
     first_time: u64,
@@ -34,19 +33,19 @@ struct Run {
 }
 
 impl Run {
-    fn new(time: i64, producer_id: i64) -> Self {
+    fn new(time: i64) -> Self {
         let (from, until) = match hour(time) {
             None => (i64::MIN, 0),
             Some(hour) => (hour * HOUR, (hour * HOUR).saturating_add(HOUR)),
         };
-        Run { from, until, producer_id, sum: Sum::default(), first_time: u64::MAX, last_time: -1 }
+        Run { from, until, sum: Sum::default(), first_time: u64::MAX, last_time: -1 }
     }
 }
 
 impl Default for Batches {
     fn default() -> Self {
         let (first_time, last_time) = (-1, -1);
-        Batches { producers: HashMap::default(), run: Run::new(0, -1), first_time, last_time, times_of_type_1: None }
+        Batches { producers: HashMap::default(), run: Run::new(0), first_time, last_time, times_of_type_1: None }
     }
 }
 
@@ -79,9 +78,9 @@ impl Batches {
         }
         self.last_time = self.last_time.max(time);
         let run = &self.run;
-        if time < run.from || time >= run.until || header.producer_id != run.producer_id {
+        if time < run.from || time >= run.until {
             self.end_run(counted);
-            self.run = Run::new(time, header.producer_id);
+            self.run = Run::new(time);
         }
         let run = &mut self.run;
         run.sum.batches += 1;
@@ -94,6 +93,24 @@ impl Batches {
         if here.times_of_type_0.is_some() {
             run.sum.add(&Sum { commit_times: here.times_of_type_0, ..Sum::default() });
         }
+        if header.producer_id != -1 {
+            self.add_of_producer(header, here);
+        }
+    }
+
+    #[inline(never)]
+    fn add_of_producer(&mut self, header: &Header, here: &Here) {
+        let of_producer = self.producers.entry(header.producer_id).or_default();
+        of_producer.add(&Sum {
+            batches: 1,
+            records: here.records,
+            tombstones: here.tombstones,
+            bytes: header.length,
+            commits: here.commits,
+            commit_times: times(here.first_time, here.last_time),
+            ..Sum::default()
+        });
+        of_producer.add(&Sum { commit_times: here.times_of_type_0, ..Sum::default() });
     }
 
     /// Adds what stays of a batch, which was added when it was read.
@@ -111,7 +128,7 @@ impl Batches {
     /// Adds what was added up.
     #[inline(never)]
     pub(super) fn end_run(&mut self, counted: &mut Counted) {
-        let Run { from, producer_id, mut sum, first_time, last_time, .. } = self.run;
+        let Run { from, mut sum, first_time, last_time, .. } = self.run;
         self.run = Run { sum: Sum::default(), first_time: u64::MAX, last_time: -1, ..self.run };
         if let Some(row) = counted.segments.last_mut() {
             row.first_time = Some(self.first_time).filter(|time| *time >= 0);
@@ -130,9 +147,6 @@ impl Batches {
             row.sum.add(&sum);
         }
         counted.hours.entry(hour(from)).or_default().add(&sum);
-        if producer_id != -1 {
-            self.producers.entry(producer_id).or_default().add(&sum);
-        }
     }
 
     /// The times of the earliest and the latest commit of type 1.

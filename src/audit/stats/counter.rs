@@ -195,8 +195,7 @@ impl Counter {
             return;
         }
         let mut passed = 0;
-        // What a producer wrote waits for its end.
-        if header.producer_id == -1 && !header.control {
+        if !header.control {
             let mut plainly = Plainly { counter: self, keys, waiting, passed: 0 };
             if batch.all_plain(&mut plainly) {
                 return self.end_batch(&header);
@@ -447,7 +446,11 @@ impl<'b> Look<'b> for Plainly<'_, 'b> {
     fn look(&mut self, record: PlainRecord<'b>) -> bool {
         self.passed += 1;
         let note = self.counter.plain_record(&record, self.keys, self.waiting);
-        if let (Some(key), true) = (record.key, note.of != Of::Nothing) {
+        let Some(key) = record.key else { return true };
+        // What a producer wrote waits for its end.
+        let is_alone = self.counter.here.producer_id == -1;
+        let note = if is_alone { note } else { self.counter.wait(key, note, self.keys) };
+        if note.of != Of::Nothing {
             self.keys.put_soon(key, NONE, note, self.waiting);
         }
         true

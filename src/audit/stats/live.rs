@@ -1,33 +1,27 @@
 //! What stays in a compaction, and whose it is: a cleaning that writes nothing down.
 //!
-//! What it hands on is held against the batch that it is made of, whose bytes are shared out as they were when all was
-//! counted. Must not know: why something stays.
+//! The bytes of what stays are shared out as they were when all was counted: by the batch as it stands in the log. Must not
+//! know: why something stays.
 
 use super::counter::{Counter, head_length, marker_room};
 use super::rows::{Owner, type_of};
+use crate::log::build::Entry;
 use crate::log::plain::{Look, PlainRecord};
-use crate::log::{Batch, Header, Inflater, Record, Segment};
+use crate::log::{Batch, Codec, Inflater, Records, Segment};
 use crate::model::stats::Live;
 use crate::model::stats::share::Share;
 use crate::rewrite::compact::Aim;
-use crate::rewrite::compact::clean::{Cleaned, Sink, clean};
+use crate::rewrite::compact::clean::{Cleaned, Sink, Stays, Takes, clean};
 use crate::rewrite::compact::slot::Winner;
 use crate::rewrite::compact::survey::{Place, Survey};
 use crate::rewrite::interrupt::Interrupt;
-use crate::rewrite::plan::frames;
 use crate::schema::Key;
 use std::io;
 
 /// Counts what is handed on.
 struct Handed<'l> {
-    segments: &'l [Segment],
     owned: Owned<'l>,
-    /// Where the batch begins that is looked at.
-    place: Place,
-    /// The offsets in what is left of it.
-    kept: Vec<i64>,
     inflater: Inflater,
-    inflater_of_original: Inflater,
 }
 
 /// What stays, by whose it is.
@@ -46,117 +40,108 @@ impl Sink for Handed<'_> {
         Ok(())
     }
 
-    fn original(&mut self, place: Place) {
-        self.place = place;
+    fn original(&mut self, batch: &Batch<'_>, (number, _): Place, stays: Stays<'_>) {
+        let header = batch.header();
+        let head = head_length(&header);
+        self.owned.live = Live { records: 0, bytes: head };
+        let stored = header.length - head;
+        let Handed { owned, inflater } = self;
+        match stays {
+            Stays::Head => {}
+            // Where nothing is compressed, a record's share is itself.
+            Stays::Records(entries) if header.magic == 2 && header.codec == Codec::None => {
+                entries.iter().for_each(|entry| owned.entry(entry));
+            }
+            Stays::Records(entries) => owned.some(entries, batch.records(inflater), stored),
+            Stays::All if header.control => owned.markers(batch.records(inflater), stored),
+            Stays::All => {
+                let mut whole = Whole { owned, base_offset: header.base_offset, passed: 0 };
+                if !batch.all_plain(&mut whole) {
+                    whole.slowly(batch.records(inflater), stored);
+                }
+            }
+        }
+        let Counter { batches, counted, .. } = &mut *self.owned.counter;
+        counted.heads.live_bytes += head;
+        batches.add_live(&header, number as usize, self.owned.live, counted);
     }
 
-    fn batch(&mut self, batch: &Batch<'_>) -> io::Result<()> {
-        let (number, position) = self.place;
-        let segment = self.segments.get(number as usize);
-        let original = segment.and_then(|it| frames(it.bytes(), position, it.len()).next());
-        let Some(original) = original else { return Ok(()) };
-        let is_whole = std::ptr::eq(batch.bytes(), original.bytes());
-        if !is_whole {
-            offsets(batch, &mut self.kept, &mut self.inflater);
-        }
-        let Handed { owned, kept, inflater_of_original, .. } = self;
-        let header = original.header();
-        let head = head_length(&header);
-        owned.live = Live { records: 0, bytes: head };
-        let mut kept = Kept { owned, offsets: (!is_whole).then_some(kept.as_slice()), header: &header, passed: 0 };
-        if header.control || !original.all_plain(&mut kept) {
-            kept.slowly(&original, header.length - head, inflater_of_original);
-        }
-        let Counter { batches, counted, .. } = &mut *owned.counter;
-        counted.heads.live_bytes += head;
-        batches.add_live(&header, number as usize, owned.live, counted);
+    fn batch(&mut self, _: &Batch<'_>) -> io::Result<()> {
         Ok(())
     }
-}
 
-/// The offsets of a batch's records, ascending.
-fn offsets(batch: &Batch<'_>, into: &mut Vec<i64>, inflater: &mut Inflater) {
-    into.clear();
-    if !batch.all_plain(&mut Offsets { base: batch.header().base_offset, into }) {
-        into.clear();
-        into.extend(batch.records(inflater).flatten().map(|record| record.offset));
-    }
-    // They ascend, but for those of damaged batches.
-    into.sort_unstable();
-}
-
-struct Offsets<'o> {
-    base: i64,
-    into: &'o mut Vec<i64>,
-}
-
-impl<'b> Look<'b> for Offsets<'_> {
-    #[inline(always)]
-    fn look(&mut self, record: PlainRecord<'b>) -> bool {
-        self.into.push(self.base.wrapping_add(i64::from(record.offset_delta)));
-        true
+    fn takes(&self) -> Takes {
+        Takes::Nothing
     }
 }
 
-/// The records of a batch of which some stay.
-struct Kept<'k, 'l> {
-    owned: &'k mut Owned<'l>,
-    /// Those that stay, ascending; None if all do.
-    offsets: Option<&'k [i64]>,
-    header: &'k Header,
+/// A batch of records, all of which stay.
+struct Whole<'w, 'l> {
+    owned: &'w mut Owned<'l>,
+    base_offset: i64,
     /// How many were met.
     passed: usize,
 }
 
-impl Kept<'_, '_> {
-    #[inline(always)]
-    fn stays(&self, offset: i64) -> bool {
-        self.offsets.as_ref().is_none_or(|offsets| offsets.binary_search(&offset).is_ok())
-    }
-
+impl Whole<'_, '_> {
     /// Goes on where the short way ended.
-    fn slowly(&mut self, batch: &Batch<'_>, stored: u64, inflater: &mut Inflater) {
-        let mut records = batch.records(inflater);
+    fn slowly(&mut self, mut records: Records<'_>, stored: u64) {
         let mut share = Share::new(stored, records.body_length() as u64);
-        let mut passed = self.passed;
-        for record in records.by_ref().flatten() {
-            let live = Live { records: 1, bytes: share.of(record.bytes.len()) };
-            if passed > 0 {
-                passed -= 1;
-            } else if !self.stays(record.offset) {
-            } else if self.header.control {
-                self.owned.marker(&record, live);
-            } else {
-                self.owned.record(record.key.unwrap_or_default(), record.offset, live);
+        for (number, record) in records.by_ref().flatten().enumerate() {
+            let bytes = share.of(record.bytes.len());
+            if number >= self.passed {
+                self.owned.record(record.key.unwrap_or_default(), record.offset, bytes);
             }
         }
     }
 }
 
-impl<'b> Look<'b> for Kept<'_, '_> {
+impl<'b> Look<'b> for Whole<'_, '_> {
     #[inline(always)]
     fn look(&mut self, record: PlainRecord<'b>) -> bool {
         self.passed += 1;
-        let offset = self.header.base_offset.wrapping_add(i64::from(record.offset_delta));
-        if self.stays(offset) {
-            // Where nothing is compressed, a record's share is itself.
-            let live = Live { records: 1, bytes: record.length as u64 };
-            self.owned.record(record.key.unwrap_or_default(), offset, live);
-        }
+        let offset = self.base_offset.wrapping_add(i64::from(record.offset_delta));
+        self.owned.record(record.key.unwrap_or_default(), offset, record.length as u64);
         true
     }
 }
 
 impl Owned<'_> {
-    fn marker(&mut self, record: &Record<'_>, live: Live) {
-        self.live.add(live);
-        if let Some(marker) = self.counter.counted.markers.get_mut(marker_room(record)) {
-            marker.add_live(live);
+    /// A record of a batch that is not compressed.
+    #[inline]
+    fn entry(&mut self, entry: &Entry<'_>) {
+        let bytes = entry.framed.map_or(0, <[u8]>::len) as u64;
+        self.record(entry.key.unwrap_or_default(), entry.offset, bytes);
+    }
+
+    /// The records of any other batch, of which these stay, in their order.
+    fn some(&mut self, entries: &[Entry<'_>], mut records: Records<'_>, stored: u64) {
+        let mut share = Share::new(stored, records.body_length() as u64);
+        let mut entries = entries.iter().peekable();
+        for record in records.by_ref().flatten() {
+            let bytes = share.of(record.bytes.len());
+            if entries.next_if(|it| it.offset == record.offset && it.key == record.key).is_some() {
+                self.record(record.key.unwrap_or_default(), record.offset, bytes);
+            }
         }
     }
 
+    /// End markers, all of which stay.
+    fn markers(&mut self, mut records: Records<'_>, stored: u64) {
+        let mut share = Share::new(stored, records.body_length() as u64);
+        for record in records.by_ref().flatten() {
+            let live = Live { records: 1, bytes: share.of(record.bytes.len()) };
+            self.live.add(live);
+            if let Some(marker) = self.counter.counted.markers.get_mut(marker_room(&record)) {
+                marker.add_live(live);
+            }
+        }
+    }
+
+    /// A record that stays, and its share of the stored bytes.
     #[inline]
-    fn record(&mut self, key: &[u8], offset: i64, live: Live) {
+    fn record(&mut self, key: &[u8], offset: i64, bytes: u64) {
+        let live = Live { records: 1, bytes };
         self.live.add(live);
         let owner = self.owner_of_last(offset).or_else(|| self.owner_of(key));
         let Counter { rows, counted, .. } = &mut *self.counter;
@@ -201,12 +186,8 @@ pub(super) fn add_live(
     // Where something is damaged, offsets may not tell records apart.
     let winners = survey.keys.counted_winners().filter(|_| survey.damage_in_all == 0).unwrap_or_default();
     let mut handed = Handed {
-        segments,
         owned: Owned { counter, winners, passed: 0, live: Live::default() },
-        place: (0, 0),
-        kept: Vec::new(),
         inflater: Inflater::with_limit(aim.max_inflated),
-        inflater_of_original: Inflater::with_limit(aim.max_inflated),
     };
     clean(segments, survey, aim, interrupt, &mut handed, &mut |_| {})
 }

@@ -16,7 +16,7 @@ pub use counter::Window;
 
 use crate::log::{Batch, Segment, Span};
 use crate::model::stats::Counted;
-use crate::rewrite::compact::clean::{Cleaned, Sink, clean};
+use crate::rewrite::compact::clean::{Cleaned, Sink, Takes, clean};
 use crate::rewrite::compact::survey::{Damage, OpenTransaction, Survey, survey, survey_with};
 use crate::rewrite::compact::{Aim, Extent};
 use crate::rewrite::interrupt::Interrupt;
@@ -176,5 +176,9 @@ impl Sink for Nowhere {
 
     fn batch(&mut self, _: &Batch<'_>) -> io::Result<()> {
         Ok(())
+    }
+
+    fn takes(&self) -> Takes {
+        Takes::Nothing
     }
 }

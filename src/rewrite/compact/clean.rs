@@ -10,9 +10,9 @@ use super::slot::Winner;
 use super::survey::{Place, Remedy, Survey};
 use super::tally::Tally;
 use super::{Aim, base_of};
-use crate::log::batch::{DELETE_HORIZON, Header};
-use crate::log::build::Entry;
-use crate::log::{Batch, Control, Inflater, Record, Segment, Span};
+use crate::log::batch::{DELETE_HORIZON, HEADER_LENGTH, Header};
+use crate::log::build::{Entry, framed_length};
+use crate::log::{Batch, Codec, Control, Inflater, Record, Segment, Span};
 use crate::rewrite::interrupt::Interrupt;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -26,13 +26,37 @@ pub trait Sink {
     /// # Errors
     /// If it cannot be made.
     fn segment(&mut self, base_offset: i64, limit: u64) -> io::Result<()>;
-    /// What follows is made of the batch at this place, until the next is named.
-    fn original(&mut self, _place: Place) {}
+    /// What of the batch at this place stays: it is handed on next.
+    fn original(&mut self, _original: &Batch<'_>, _place: Place, _stays: Stays<'_>) {}
     /// A batch stays.
     ///
     /// # Errors
     /// If it cannot be written.
     fn batch(&mut self, batch: &Batch<'_>) -> io::Result<()>;
+    /// What it makes of a batch.
+    fn takes(&self) -> Takes {
+        Takes::Bytes
+    }
+}
+
+/// What a sink makes of the batches that it is handed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// It looks at them.
+    Bytes,
+    /// Nothing: they are only counted, and need not be handed to it, nor be made.
+    Nothing,
+}
+
+/// What stays of a batch that stays.
+#[derive(Debug, Clone, Copy)]
+pub enum Stays<'s> {
+    /// All of it.
+    All,
+    /// Its head.
+    Head,
+    /// Its head, and these records, framed as they are in it.
+    Records(&'s [Entry<'s>]),
 }
 
 /// What came of it.
@@ -50,6 +74,29 @@ pub struct Cleaned {
     pub rewritten: u64,
     /// Batches that got a delete horizon in this pass.
     pub new_horizons: u64,
+}
+
+impl Cleaned {
+    /// Counts a batch that would be written anew, where nobody takes it; whether it could be. Of what is compressed, the
+    /// length is known only when it is done.
+    fn count_unmade(&mut self, head: &Header, entries: &[Entry<'_>]) -> bool {
+        if head.magic != 2 || head.codec != Codec::None {
+            return false;
+        }
+        let mut bytes = HEADER_LENGTH;
+        for it in entries {
+            let length = framed_length(head, it);
+            bytes += length;
+            if !head.control {
+                self.after.count(it.key, it.value.is_some(), length);
+            }
+        }
+        self.after.batches += 1;
+        self.after.bytes += bytes as u64;
+        self.after.horizons += u64::from(head.delete_horizon_ms.is_some());
+        self.rewritten += 1;
+        true
+    }
 }
 
 /// Goes through the log that was surveyed. `progress` is told of bytes read.
@@ -160,24 +207,23 @@ impl Cleaner<'_> {
         if header.last_offset < self.log_start {
             return Ok(());
         }
-        self.sink.original(place);
         if header.base_offset >= self.survey.until {
-            return self.behind(batch);
+            return self.behind(batch, place);
         }
         if header.control {
             return self.control(batch, &header, place);
         }
         if header.producer_id != -1 {
             if self.survey.is_open(&header) {
-                return self.as_it_is(batch);
+                return self.as_it_is(batch, place);
             }
             if self.survey.controls.is_none() {
                 self.unended.insert(header.producer_id);
             }
         }
         match self.has_winners(header.last_offset) {
-            true => self.thin(batch, &header, remedy),
-            false => self.emptied(batch, &header),
+            true => self.thin(batch, &header, place, remedy),
+            false => self.emptied(batch, &header, place),
         }
     }
 
@@ -213,7 +259,7 @@ impl Cleaner<'_> {
     }
 
     /// A batch behind what is cleaned.
-    fn behind(&mut self, batch: &Batch<'_>) -> io::Result<()> {
+    fn behind(&mut self, batch: &Batch<'_>, place: Place) -> io::Result<()> {
         let header = batch.header();
         self.part(&header)?;
         let behind = &mut self.cleaned.behind;
@@ -224,14 +270,16 @@ impl Cleaner<'_> {
             // A wrapper does not say.
             Err(_) => batch.records(&mut self.inflater).by_ref().filter(Result::is_ok).count() as u64,
         };
+        self.sink.original(batch, place, Stays::All);
         self.sink.batch(batch)
     }
 
     /// A batch of which all stays.
-    fn as_it_is(&mut self, batch: &Batch<'_>) -> io::Result<()> {
+    fn as_it_is(&mut self, batch: &Batch<'_>, place: Place) -> io::Result<()> {
         self.part(&batch.header())?;
         let after = &mut self.cleaned.after;
         batch.records(&mut self.inflater).by_ref().flatten().for_each(|record| after.record(&record));
+        self.sink.original(batch, place, Stays::All);
         self.put(batch)
     }
 
@@ -257,12 +305,13 @@ impl Cleaner<'_> {
 
     /// A batch of whose records none stays.
     #[inline]
-    fn emptied(&mut self, batch: &Batch<'_>, header: &Header) -> io::Result<()> {
+    fn emptied(&mut self, batch: &Batch<'_>, header: &Header, place: Place) -> io::Result<()> {
         let is_needed = self.survey.newest.is_some_and(|(last, _)| last == header.last_offset)
             || self.survey.producers.needs(header);
         if !is_needed || header.magic < 2 {
             return Ok(());
         }
+        self.sink.original(batch, place, Stays::Head);
         let attributes = header.attributes & !DELETE_HORIZON;
         let head = Header { attributes, delete_horizon_ms: None, base_timestamp: -1, ..*header };
         self.rebuild.batch(&head, &[], |_| {})?;
@@ -273,9 +322,9 @@ impl Cleaner<'_> {
     }
 
     /// A batch that has the last record of some key.
-    fn thin(&mut self, batch: &Batch<'_>, header: &Header, remedy: Option<Remedy>) -> io::Result<()> {
+    fn thin(&mut self, batch: &Batch<'_>, header: &Header, place: Place, remedy: Option<Remedy>) -> io::Result<()> {
         let expired = header.delete_horizon_ms.is_some_and(|horizon| horizon <= self.aim.now);
-        let Cleaner { survey, here, cleaned, inflater, rebuild, .. } = self;
+        let Cleaner { survey, here, cleaned, inflater, rebuild, sink, .. } = self;
         let entries = Vec::with_capacity(here.len());
         let mut thinned = Thinned { keys: &survey.keys, here, expired, entries, all: remedy.is_none(), gone: 0 };
         let _: ControlFlow<()> =
@@ -285,8 +334,9 @@ impl Cleaner<'_> {
         let tombstones = entries.iter().any(|entry| entry.value.is_none());
         let dated = tombstones && header.magic >= 2 && header.delete_horizon_ms.is_none();
         if entries.is_empty() {
-            return self.emptied(batch, header);
+            return self.emptied(batch, header, place);
         }
+        sink.original(batch, place, Stays::Records(&entries));
         if all && !dated {
             for it in &entries {
                 cleaned.after.count(it.key, it.value.is_some(), it.framed.map_or(0, <[u8]>::len));
@@ -300,6 +350,10 @@ impl Cleaner<'_> {
         if head.base_timestamp != header.base_timestamp {
             entries.iter_mut().for_each(|entry| entry.framed = None);
         }
+        if sink.takes() == Takes::Nothing && cleaned.count_unmade(&head, &entries) {
+            cleaned.new_horizons += u64::from(dated);
+            return Ok(());
+        }
         // Counted as it now stands there: with another first time, records are not as long as they were.
         rebuild.batch(&head, &entries, |record| cleaned.after.record(record))?;
         cleaned.new_horizons += u64::from(dated);
@@ -307,23 +361,30 @@ impl Cleaner<'_> {
     }
 
     fn control(&mut self, batch: &Batch<'_>, header: &Header, place: Place) -> io::Result<()> {
-        match self.end(batch, header, place) {
+        let end = self.end(batch, header, place);
+        if !matches!(end, End::Goes) {
+            self.sink.original(batch, place, Stays::All);
+        }
+        match end {
             End::Stays => {
                 self.count_control(batch);
                 self.put(batch)
             }
             End::Goes => {
                 self.cleaned.expired_markers += u64::from(header.count > 0);
-                self.emptied(batch, header)
+                self.emptied(batch, header, place)
             }
             End::Dated => {
                 let head = with_horizon(header, self.aim);
-                let Cleaner { inflater, rebuild, .. } = self;
+                self.count_control(batch);
+                let Cleaner { inflater, rebuild, cleaned, sink, .. } = self;
+                cleaned.new_horizons += 1;
                 let entries: Vec<_> =
                     batch.records(inflater).by_ref().flatten().map(|record| Entry::anew(&record)).collect();
+                if sink.takes() == Takes::Nothing && cleaned.count_unmade(&head, &entries) {
+                    return Ok(());
+                }
                 rebuild.batch(&head, &entries, |_| {})?;
-                self.cleaned.new_horizons += 1;
-                self.count_control(batch);
                 self.put_built(batch.position())
             }
         }

@@ -35,8 +35,13 @@ pub(super) fn take_out(
     interrupt: &Interrupt,
 ) -> io::Result<Vec<Range>> {
     let edges = Edges::of(&log.incidents);
-    let mut judge =
-        Judge { copy, trusted: Edges::of(&copy.incidents), sources, inflater: Inflater::with_limit(max_inflated) };
+    let mut judge = Judge {
+        copy,
+        trusted: Edges::of(&copy.incidents),
+        sources,
+        inflater: Inflater::with_limit(max_inflated),
+        answered: Answered::default(),
+    };
     let mut found = Vec::new();
     for (place, part) in log.parts.iter().enumerate().filter(|(_, part)| edges.touch(&part.piece)) {
         interrupt.check()?;
@@ -96,6 +101,18 @@ struct Judge<'j> {
     trusted: Edges,
     sources: &'j mut Sources,
     inflater: Inflater,
+    /// Where the last question was answered: those that follow are mostly of what comes then.
+    answered: Answered,
+}
+
+/// A place in the copy.
+#[derive(Debug, Clone, Copy, Default)]
+struct Answered {
+    /// The piece's file, and where it ends.
+    piece: Option<Place>,
+    /// A batch of it, and its last offset.
+    at: u64,
+    last: i64,
 }
 
 impl Judge<'_> {
@@ -139,14 +156,19 @@ impl Judge<'_> {
             if piece.epoch != single.epoch || !piece.edit.is_none() {
                 continue;
             }
+            let place = (piece.source, piece.to);
+            let goes_on = self.answered.piece == Some(place) && self.answered.last <= single.first;
+            let from = if goes_on { self.answered.at } else { piece.from };
             let segment = self.sources.open(piece.source)?;
             let mut near = Vec::new();
-            for batch in frames(segment.bytes(), piece.from, piece.to) {
+            for batch in frames(segment.bytes(), from, piece.to) {
                 let header = batch.header();
                 if header.magic >= 2 && header.base_offset > single.last {
                     break;
                 }
-                if header.last_offset >= single.first {
+                if header.last_offset < single.first {
+                    self.answered = Answered { piece: Some(place), at: batch.position(), last: header.last_offset };
+                } else {
                     near.push(Piece {
                         from: batch.position(),
                         to: batch.position() + batch.len(),

@@ -16,7 +16,7 @@ use super::reached::{self, Proof};
 use super::report::{Incident, Outcome};
 use super::revived::{Revived, revived};
 use super::survey::{Last, Surveyor, Wishes, patched};
-use super::union::ranges::common;
+use super::union::ranges::merged;
 use super::union::{Joined, Log, Take, Union, filled};
 use super::vouched;
 use crate::log::{Batch, Inflater};
@@ -178,10 +178,8 @@ pub fn survey(
         );
     }
     for (_, copy) in &copies {
-        for range in compacted(&log, copy, &mut sources, manner.max_inflated, interrupt)? {
-            let of_it = log.incidents.iter_mut().filter(|it| !common(&it.lacks(), &[range]).is_empty());
-            of_it.for_each(|incident| filled::explain(incident, range, copy));
-        }
+        let ranges = merged(compacted(&log, copy, &mut sources, manner.max_inflated, interrupt)?);
+        log.incidents.iter_mut().for_each(|incident| filled::explain(incident, &ranges, copy));
     }
     for from in joined.iter_mut().filter(|from: &&mut JoinedFrom| from.role != Role::Leftover) {
         let Some((_, copy)) = copies.iter().find(|(role, _)| *role == from.role) else { continue };
@@ -348,12 +346,19 @@ impl Salvage {
     /// What compaction is said to have taken in another copy is lost after all where nothing came in its place.
     fn doubt_compaction(&mut self) {
         let incidents = &mut self.log.incidents;
+        let mut places: Vec<(SourceId, u64, usize)> = (incidents.iter().enumerate())
+            .filter(|(_, it)| !it.compacted.is_empty())
+            .map(|(number, it)| (it.source, it.position, number))
+            .collect();
+        places.sort_unstable();
         self.lost.retain(|lost| {
-            let is_in = |it: &&mut Incident| {
-                let stretch = it.position..it.position + it.length;
-                it.source == lost.at.segment && stretch.contains(&lost.at.position) && !it.compacted.is_empty()
-            };
-            let Some(incident) = incidents.iter_mut().find(is_in) else { return true };
+            let at = (lost.at.segment, lost.at.position);
+            let behind = places.partition_point(|(source, position, _)| (*source, *position) <= at);
+            let before = behind.checked_sub(1).and_then(|place| places.get(place)).map(|(_, _, number)| *number);
+            let Some(incident) = before.and_then(|number| incidents.get_mut(number)) else { return true };
+            if incident.source != at.0 || incident.position + incident.length <= at.1 {
+                return true;
+            }
             let is_told = lost.superseded_by.is_none() && lost.aborted_by.is_none();
             if is_told && matches!(incident.outcome, Outcome::Filled(_)) {
                 incident.outcome = Outcome::Lost;

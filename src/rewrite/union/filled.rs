@@ -40,13 +40,15 @@ pub(super) fn lost_beyond(log: &mut Log, copy: &Log) {
     }
 }
 
-/// Notes that compaction left nothing of a range in a copy.
-pub(in crate::rewrite) fn explain(incident: &mut Incident, range: Range, copy: &Log) {
+/// Notes that compaction left nothing of these ranges in a copy.
+pub(in crate::rewrite) fn explain(incident: &mut Incident, ranges: &[Range], copy: &Log) {
     let lacks = incident.lacks();
-    incident.compacted.extend(common(&lacks, &[range]));
-    incident.missing = Some(lacks.into_iter().flat_map(|lacks| without(lacks, &[range])).collect());
+    let explained = common(&lacks, ranges);
+    let Some((first, _)) = explained.first().copied() else { return };
+    incident.missing = Some(lacks.into_iter().flat_map(|lacks| without(lacks, &explained)).collect());
+    incident.compacted.extend(explained);
     if incident.filled_from.is_empty() {
-        incident.filled_from.extend(around(&copy.parts, range.0));
+        incident.filled_from.extend(around(&copy.parts, first));
         incident.message.push_str("; compaction left nothing of it there");
     }
 }

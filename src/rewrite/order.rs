@@ -563,26 +563,12 @@ fn cut(piece: &mut Piece, from: i64, to: i64, records: u64) {
 
 pub(super) fn incident_of(piece: &Piece, code: &'static str, outcome: Outcome) -> Incident {
     Incident {
-        source: piece.source,
-        position: piece.from,
-        length: piece.len(),
-        code,
-        message: String::new(),
         first: Some(piece.first),
         last: Some(piece.last),
         epoch: (piece.epoch >= 0).then_some(piece.epoch),
         is_batches: true,
-        may_be_more: false,
-        producer: None,
-        outcome,
-        would_mend: None,
-        stands: None,
-        head_last: None,
-        missing: None,
-        compacted: Vec::new(),
-        filled_from: Vec::new(),
         patch: piece.edit.patch.clone(),
-        doubts_next: false,
+        ..Incident::of(piece.source, piece.from, piece.len(), code, outcome)
     }
 }
 

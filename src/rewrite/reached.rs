@@ -170,28 +170,7 @@ impl Own {
     }
 
     fn incident(&self, code: &'static str, message: String, first: i64, last: Option<i64>) -> Incident {
-        Incident {
-            source: self.id,
-            position: self.len,
-            length: 0,
-            code,
-            message,
-            first: Some(first),
-            last,
-            epoch: None,
-            is_batches: false,
-            may_be_more: false,
-            producer: None,
-            outcome: Outcome::Lost,
-            would_mend: None,
-            stands: None,
-            head_last: None,
-            missing: None,
-            compacted: Vec::new(),
-            filled_from: Vec::new(),
-            patch: Box::default(),
-            doubts_next: false,
-        }
+        Incident { message, first: Some(first), last, ..Incident::of(self.id, self.len, 0, code, Outcome::Lost) }
     }
 }
 

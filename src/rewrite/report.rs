@@ -67,6 +67,32 @@ pub enum Gravity {
 const WARNINGS: [&str; 2] = ["timestamp-mismatch", "leader-epoch-order"];
 
 impl Incident {
+    /// Of a stretch of a file, in bytes, of which nothing more is known.
+    pub(super) fn of(source: SourceId, position: u64, length: u64, code: &'static str, outcome: Outcome) -> Incident {
+        Incident {
+            source,
+            position,
+            length,
+            code,
+            message: String::new(),
+            first: None,
+            last: None,
+            epoch: None,
+            is_batches: false,
+            may_be_more: false,
+            producer: None,
+            outcome,
+            would_mend: None,
+            stands: None,
+            head_last: None,
+            missing: None,
+            compacted: Vec::new(),
+            filled_from: Vec::new(),
+            patch: Box::default(),
+            doubts_next: false,
+        }
+    }
+
     /// Whether records may be missing because of it, that other copies did not give.
     pub fn loses_still(&self) -> bool {
         self.outcome.loses() && self.missing.as_ref().is_none_or(|missing| !missing.is_empty())

@@ -166,27 +166,12 @@ impl<'s> Surveyor<'s> {
             FaultKind::TornBatch { .. } => last == Last::Yes && hole.is_begun(),
             _ => false,
         };
+        let outcome = if normal { Outcome::Normal } else { Outcome::Lost };
         self.survey.gap(Incident {
-            source: self.source,
-            position: hole.position,
-            length: hole.length,
-            code: hole.fault.code(),
             message: hole.fault.to_string(),
             first: hole.base_offset,
-            last: None,
-            epoch: None,
-            is_batches: false,
-            may_be_more: false,
-            producer: None,
-            outcome: if normal { Outcome::Normal } else { Outcome::Lost },
-            would_mend: None,
-            stands: None,
-            head_last: None,
-            missing: None,
-            compacted: Vec::new(),
-            filled_from: Vec::new(),
-            patch: Box::default(),
             doubts_next: ends_in_zeros(hole_bytes(segment, hole)),
+            ..Incident::of(self.source, hole.position, hole.length, hole.fault.code(), outcome)
         });
     }
 
@@ -367,30 +352,17 @@ impl<'s> Surveyor<'s> {
         // The offset of a wrapper is that of its last record.
         let is_wrapper = header.magic < 2 && header.codec != Codec::None;
         Incident {
-            source: self.source,
-            position: batch.position(),
-            length: batch.len(),
-            code,
             message,
             first: (!is_wrapper).then_some(header.base_offset),
             last: Some(header.last_offset),
             epoch: (header.partition_leader_epoch >= 0).then_some(header.partition_leader_epoch),
             is_batches: true,
-            may_be_more: false,
             producer: has_producer.then_some(Producer {
                 id: header.producer_id,
                 epoch: header.producer_epoch,
                 ends: header.control,
             }),
-            outcome,
-            would_mend: None,
-            stands: None,
-            head_last: None,
-            missing: None,
-            compacted: Vec::new(),
-            filled_from: Vec::new(),
-            patch: Box::default(),
-            doubts_next: false,
+            ..Incident::of(self.source, batch.position(), batch.len(), code, outcome)
         }
     }
 

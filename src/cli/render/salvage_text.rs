@@ -97,13 +97,12 @@ pub fn losses(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     }
     for from in told.salvage.joined.iter().filter(|from| !from.revived.is_empty()) {
         let (keys, path) = (from.revived.len() as u64, visible_path(Path::new(&told.copy_path(from.role))));
+        let them = if keys == 1 { "it" } else { "them" };
         writeln!(
             to,
-            "  {} may be alive again: {path} went on for longer and no longer has {}, for what removed {} is cleaned away \
-             there",
+            "  {} may be alive again: {path} went on for longer and no longer has {them}, for what removed {them} is cleaned \
+             away there",
             counted(keys, "key"),
-            if keys == 1 { "it" } else { "them" },
-            if keys == 1 { "it" } else { "them" },
         )?;
         for key in &from.revived {
             writeln!(to, "    {} (offset {})", key_words(&key.key), key.offset)?;

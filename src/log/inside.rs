@@ -6,6 +6,8 @@ use super::batch::{CRC_FROM, HEADER_LENGTH, MAGIC_AT};
 use super::fields::{varint, varlong};
 use std::ops::Range;
 
+/// Where the number of records stands in a head.
+const COUNT_AT: usize = HEADER_LENGTH - 4;
 /// The shortest record has an attributes byte and five varints.
 const SHORTEST: i32 = 6;
 
@@ -45,6 +47,20 @@ impl<'a> RecordWalk<'a> {
         }
         None
     }
+}
+
+/// Whether bytes that begin with a head of magic 2 end with the last of as many records as it names.
+pub(super) fn is_filled_batch(bytes: &[u8]) -> bool {
+    let count =
+        bytes.get(COUNT_AT..HEADER_LENGTH).and_then(|count| count.first_chunk()).map(|it| i32::from_be_bytes(*it));
+    let mut next = RecordWalk::new(bytes, 0).next.filter(|_| count.is_some_and(|count| count > 0));
+    for _ in 0..count.unwrap_or(0) {
+        next = next.and_then(|at| record_at(bytes, at)).map(|(end, _)| end);
+        if next.is_none_or(|end| end > bytes.len()) {
+            return false;
+        }
+    }
+    next == Some(bytes.len())
 }
 
 /// Where the record at a place ends, and where its key and value lie. All may reach beyond the end of the file.

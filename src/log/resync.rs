@@ -6,7 +6,7 @@
 use super::batch::{Batch, CRC_FROM, HEADER_LENGTH, MAGIC_AT, PREFIX_LENGTH};
 use super::codec::Codec;
 use super::frame::{Shape, shape, sound, zeros};
-use super::inside::RecordWalk;
+use super::inside::{RecordWalk, is_filled_batch};
 use super::legacy;
 use super::swallow::{is_filled_message, swallows};
 use crate::fault::FaultKind;
@@ -111,7 +111,10 @@ impl Resync {
             Shape::Torn { need } => {
                 let torn = FaultKind::TornBatch { need: need as u64, have: rest.len() as u64 };
                 let behind = FaultKind::BadBatchLength((need - PREFIX_LENGTH) as i32);
-                self.hole(bytes, at, offsets, behind, torn)
+                // What a stop cut short does not end as a whole one would.
+                let is_whole = is_filled_batch(rest) || is_filled_message(rest);
+                let last = if is_whole { behind.clone() } else { torn };
+                self.hole(bytes, at, offsets, behind, last)
             }
             Shape::Bad(fault) => self.hole(bytes, at, offsets, fault.clone(), fault),
         }

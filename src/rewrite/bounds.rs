@@ -17,7 +17,7 @@ const MOST_AT_END: i64 = 1 << 20;
 const NO_EPOCH: i32 = -1;
 
 /// A leader epoch that only one batch has, above or below those around it, is damaged: no CRC covers it. It becomes that
-/// of the batch before it.
+/// of the batch before it, or behind it where fewer bits would be damaged.
 pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>) {
     let has_epoch = |entry: &Entry| matches!(entry, Entry::Part(part) if part.piece.epoch != NO_EPOCH);
     let places: Vec<usize> = (0..entries.len()).filter(|place| entries.get(*place).is_some_and(has_epoch)).collect();
@@ -37,7 +37,7 @@ pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>)
             (None, None) => false,
         };
         // No CRC covers it, and no broker starts a log with epochs that go back; nothing but the checkpoint is made of it.
-        let right = before.or(next).unwrap_or(epoch);
+        let right = nearest(epoch, before.or(next), next.or(before)).unwrap_or(epoch);
         if part.piece.batches != 1 || !odd {
             continue;
         }
@@ -55,6 +55,11 @@ pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>)
         incidents.push(incident);
         part.incident.get_or_insert(incidents.len() - 1);
     }
+}
+
+/// Which of two leader epochs differs from a damaged one in fewer bits; the first if both do in as many.
+fn nearest(damaged: i32, before: Option<i32>, next: Option<i32>) -> Option<i32> {
+    [before, next].into_iter().flatten().min_by_key(|epoch| (epoch ^ damaged).count_ones())
 }
 
 /// Says which offsets each stretch that is left out can have had: its own where they fit between its neighbours.

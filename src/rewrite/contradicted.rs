@@ -4,24 +4,22 @@
 //! Where two copies name one leader epoch they tell one story, or one of them is damaged. Must not know: what is filled
 //! from the copy.
 
+use super::edges::{Edges, Place};
 use super::interrupt::Interrupt;
 use super::lineage::overlapping;
 use super::look::look;
 use super::order::incident_of;
-use super::plan::{Piece, SourceId, Sources, frames, patched_frames};
-use super::report::{Incident, Outcome};
+use super::plan::{Piece, Sources, frames, patched_frames};
+use super::report::Outcome;
 use super::survey::Part;
 use super::union::Log;
 use super::union::ranges::Range;
 use crate::log::{Batch, Inflater};
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 /// Of more batches beside one damaged stretch, none is taken out: then it is the copy that differs.
 const MOST_RUN: usize = 64;
-
-/// A place in a file, in bytes.
-type Place = (SourceId, u64);
 
 /// Takes out of a log what stands beside its damage and what a copy contradicts; says of which offsets that was.
 ///
@@ -47,10 +45,10 @@ pub(super) fn take_out(
         interrupt.check()?;
         let singles = judge.ends(&part.piece)?;
         let (piece, mut wrong) = (&part.piece, Vec::new());
-        if !piece.edit.is_none() || edges.ends.contains(&(piece.source, piece.from)) {
+        if !piece.edit.is_none() || edges.end_at((piece.source, piece.from)) {
             wrong.extend(judge.wrong(singles.front.iter())?);
         }
-        if edges.begins.contains(&(piece.source, piece.to)) && (wrong.len() as u64) < piece.batches {
+        if edges.begin_at((piece.source, piece.to)) && (wrong.len() as u64) < piece.batches {
             wrong.extend(judge.wrong(singles.back.iter().rev())?);
         }
         if (1..=MOST_RUN).contains(&wrong.len()) {
@@ -62,30 +60,6 @@ pub(super) fn take_out(
         replace(log, place, wrong, judge.sources, &mut judge.inflater)?;
     }
     Ok(given_up)
-}
-
-/// Where damage begins and ends.
-struct Edges {
-    begins: HashSet<Place>,
-    ends: HashSet<Place>,
-}
-
-impl Edges {
-    fn of(incidents: &[Incident]) -> Edges {
-        let lost = || incidents.iter().filter(|it| matches!(it.outcome, Outcome::Lost | Outcome::Nothing));
-        Edges {
-            begins: lost().map(|it| (it.source, it.position)).collect(),
-            ends: lost().map(|it| (it.source, it.position + it.length)).collect(),
-        }
-    }
-
-    /// Whether a piece stands right beside damage, or is damaged itself.
-    fn touch(&self, piece: &Piece) -> bool {
-        piece.edit.thin.is_none()
-            && (!piece.edit.is_none()
-                || self.begins.contains(&(piece.source, piece.to))
-                || self.ends.contains(&(piece.source, piece.from)))
-    }
 }
 
 /// The batches at both ends of a piece, in order.

@@ -5,6 +5,7 @@
 //! goes on from where it went back: of equal contents the first is kept, else that of the higher leader epoch, else the
 //! later. Must not know: other copies.
 
+mod chain;
 mod stray;
 
 use super::apply::MOST_OFFSETS;
@@ -20,6 +21,7 @@ use super::vouched::doubt_behind_holes;
 use crate::log::Inflater;
 use crate::log::batch::PREFIX_LENGTH;
 use crate::log::mend::Change;
+use chain::{Chain, part_at};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 
@@ -40,8 +42,10 @@ pub fn order(
     interrupt: &Interrupt,
 ) -> io::Result<Survey> {
     doubt_names(&mut survey, sources, max_inflated)?;
+    doubt_epochs(&mut survey.entries, &mut survey.incidents);
     let Survey { entries, incidents, bases, end_by_name } = survey;
-    let inflater = Inflater::with_limit(max_inflated);
+    let mut inflater = Inflater::with_limit(max_inflated);
+    let chain = Chain::of(&entries, sources, &mut inflater)?;
     let base_of = bases.iter().filter_map(|(id, base)| Some((*id, (*base)?))).collect();
     let mut sorter = Sorter {
         sources,
@@ -50,6 +54,7 @@ pub fn order(
         base_of,
         out: Tower::default(),
         input: entries.into(),
+        chain,
         overruled: Vec::new(),
         mend,
         interrupt,
@@ -76,6 +81,8 @@ struct Sorter<'s> {
     out: Tower,
     /// What is to come, in the order of the files.
     input: VecDeque<Entry>,
+    /// What of it does not fit the rest.
+    chain: Chain,
     /// What something later overruled, and whether by a higher leader epoch.
     overruled: Vec<(Part, bool)>,
     mend: bool,
@@ -103,6 +110,19 @@ impl Sorter<'_> {
                 }
                 Entry::Part(part) => part,
             };
+            let cuts = self.chain.cuts(&part.piece);
+            if !cuts.is_empty() {
+                let parts = part_at(part, &cuts, self.sources, &mut self.inflater)?;
+                if parts.len() <= cuts.len() {
+                    return Err(io::Error::other("a file changed while it was read"));
+                }
+                parts.into_iter().rev().for_each(|part| self.input.push_front(Entry::Part(part)));
+                continue;
+            }
+            if self.chain.is_outlier(&part.piece) {
+                self.outlier(part);
+                continue;
+            }
             let floor = self.floor(&part.piece);
             if part.piece.first > floor.last && self.is_near(&part.piece, floor) {
                 self.out.push(Entry::Part(part));
@@ -156,8 +176,8 @@ impl Sorter<'_> {
 
     fn next_first(&self) -> Option<i64> {
         self.input.iter().find_map(|entry| match entry {
-            Entry::Part(part) => Some(part.piece.first),
-            Entry::Gap(_) => None,
+            Entry::Part(part) if !self.chain.is_outlier(&part.piece) => Some(part.piece.first),
+            _ => None,
         })
     }
 
@@ -214,7 +234,8 @@ impl Sorter<'_> {
         if goes_back {
             self.explode_top()?;
         }
-        if let Some(top) = self.top().filter(|_| goes_back) {
+        let yields = goes_back && !self.is_borne_out_less(&head.piece);
+        if let Some(top) = self.top().filter(|_| yields) {
             let (top, below) = (top.clone(), self.below_top());
             let top_span = top.piece.last.saturating_sub(top.piece.first).saturating_add(1);
             let fits = below < head.piece.first && head.piece.first - below - 1 == top_span;
@@ -229,7 +250,7 @@ impl Sorter<'_> {
                 return Ok(());
             }
         }
-        if goes_back && self.run_on_top(&head, next) {
+        if yields && self.run_on_top(&head, next) {
             self.input.push_front(Entry::Part(head));
             return Ok(());
         }
@@ -261,6 +282,11 @@ impl Sorter<'_> {
         self.written_twice(head)
     }
 
+    /// Whether the rest of the log bears a piece out less than what is on top: that does not make way for it.
+    fn is_borne_out_less(&self, piece: &Piece) -> bool {
+        self.chain.is_odd(piece) && self.top().is_some_and(|top| !self.chain.is_odd(&top.piece))
+    }
+
     /// Whether a batch that collides with what stands before it can be the start of a range that was written anew. Alone
     /// among batches that fit their neighbours it is the outlier, for no CRC covers its base offset.
     fn is_written_anew(&self, head: &Part, next: Option<i64>) -> bool {
@@ -274,7 +300,9 @@ impl Sorter<'_> {
         let by_name = head.piece.from == 0 && self.base(&head.piece) == Some(head.piece.first);
         let floor = self.floor(&head.piece).last;
         let runs_on = |next: i64| next == head.piece.last.saturating_add(1) || next <= floor;
-        let in_order = head.piece.last > floor || next.is_some_and(runs_on);
+        // Alone among what the rest bears out, it must at least go on right behind itself.
+        let is_odd = self.is_borne_out_less(&head.piece);
+        let in_order = head.piece.last > floor && !is_odd || next.is_some_and(runs_on);
         // A higher epoch is no proof where the next batch goes on elsewhere: then the base offset alone is wrong.
         let by_epoch = next.is_none_or(runs_on)
             && self.out.greatest_epoch_from(head.piece.first).is_some_and(|epoch| epoch < head.piece.epoch);

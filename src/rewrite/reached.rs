@@ -3,7 +3,7 @@
 //!
 //! Must not know: whose records those were, and where they can be had from.
 
-use super::plan::{Role, SourceId, Sources};
+use super::plan::{Role, Source, SourceId, Sources};
 use super::report::{Incident, Outcome};
 use super::union::Log;
 use crate::log::dir::{OtherFile, OtherKind, PartitionDir, Variant};
@@ -106,9 +106,10 @@ fn aborted(bytes: &[u8], base: i64) -> Option<Proved> {
     Some(Proved::Segment { base, end: last.last_offset.saturating_add(1), at: At::Somewhere })
 }
 
-/// Says what is missing of a log, by the word of the files beside it.
-pub(super) fn tell(log: &mut Log, sources: &Sources, proofs: &[Proof]) {
-    let own: Vec<Own> = (0..).zip(sources.all()).filter_map(|(id, _)| Own::of(id, log, sources)).collect();
+/// Says what is missing of a log, which has the files of this role, by the word of the files beside it.
+pub(super) fn tell(log: &mut Log, role: Role, sources: &Sources, proofs: &[Proof]) {
+    let of_role = |id| sources.get(id).filter(|source| source.role == role);
+    let own: Vec<Own> = (0..).zip(sources.all()).filter_map(|(id, _)| Own::of(id, log, of_role(id)?)).collect();
     let found: Vec<Incident> = (own.iter().enumerate())
         .filter_map(|(i, segment)| segment.cut(own.get(i + 1).map(|next| next.base), log, proofs))
         .chain(proofs.iter().filter_map(|proof| gone(&own, log, proof)))
@@ -127,8 +128,7 @@ struct Own {
 }
 
 impl Own {
-    fn of(id: SourceId, log: &Log, sources: &Sources) -> Option<Own> {
-        let source = sources.get(id).filter(|source| source.role == Role::Own)?;
+    fn of(id: SourceId, log: &Log, source: &Source) -> Option<Own> {
         let base = source.base_offset?;
         let parts = log.parts.iter().map(|part| &part.piece).filter(|piece| piece.source == id);
         let lost = log.incidents.iter().filter(|it| it.source == id && it.outcome == Outcome::Lost);

@@ -2,25 +2,21 @@
 //!
 //! Must not know: where the new log goes to, and how anything is printed.
 
+mod gather;
 mod lose;
 
 use super::apply::PartitionPlan;
-use super::guard::guard;
 use super::hanging::{Hanging, LostMarker};
 use super::interrupt::Interrupt;
-use super::misnamed;
-use super::missing::compacted;
-use super::order::order;
-use super::plan::{Reader, Role, Source, SourceId, Sources, Thin, frames, patched_frames};
-use super::reached::{self, Proof};
+use super::plan::{Reader, Role, SourceId, Sources, Thin, frames, patched_frames};
+use super::reached::Proof;
 use super::report::{Incident, Outcome};
-use super::revived::{Revived, revived};
-use super::survey::{Last, Surveyor, Wishes, patched};
-use super::union::ranges::merged;
-use super::union::{Joined, Log, Take, Union, filled};
-use super::vouched;
+use super::revived::Revived;
+use super::survey::{Wishes, patched};
+use super::union::{Joined, Log, Take};
 use crate::log::{Batch, Inflater};
 use crate::model::losses::{Losses, LostKey, Word};
+use gather::Gathering;
 use lose::{Kept, Lost, Stays};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -44,18 +40,27 @@ pub struct Wreck {
     pub own: Vec<FileIn>,
     /// Segment files beside them that do not count.
     pub leftovers: Vec<FileIn>,
-    /// The segments of other copies, in order.
-    pub replicas: Vec<Vec<FileIn>>,
+    /// Other copies.
+    pub replicas: Vec<Replica>,
     /// The first offset that counts, if the log dir names one.
     pub log_start: Option<i64>,
     /// What was in the log, as files beside it tell.
     pub proofs: Vec<Proof>,
 }
 
+/// Another copy of a log.
+#[derive(Debug, Clone, Default)]
+pub struct Replica {
+    /// Its segments, in order.
+    pub files: Vec<FileIn>,
+    /// What was in it, as files beside it tell.
+    pub proofs: Vec<Proof>,
+}
+
 impl Wreck {
     /// Whether there is anything to read.
     pub fn has_files(&self) -> bool {
-        !self.own.is_empty() || !self.leftovers.is_empty() || self.replicas.iter().any(|files| !files.is_empty())
+        !self.own.is_empty() || !self.leftovers.is_empty() || self.replicas.iter().any(|it| !it.files.is_empty())
     }
 }
 
@@ -130,96 +135,23 @@ pub fn survey(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<Salvage> {
-    let mut sources = Sources::new();
-    let read = |sources: &mut Sources, files: &[FileIn], role: Role, progress: &mut dyn FnMut(u64)| {
-        read_log(sources, files, role, manner, interrupt, progress)
-    };
-    let mut log = read(&mut sources, &wreck.own, Role::Own, progress)?;
-    log.log_start = wreck.log_start;
-    reached::tell(&mut log, &sources, &wreck.proofs);
-    let mut rolls: Vec<i64> = wreck.own.iter().filter_map(|file| file.base_offset).collect();
-    rolls.sort_unstable();
-    let (mut joined, mut copies) = (Vec::new(), Vec::new());
-    for (number, files) in wreck.replicas.iter().enumerate() {
-        let role = Role::Replica(number as u32);
-        let mut replica = read(&mut sources, files, role, &mut |_| {})?;
-        vouched::prove_places(&mut log, &replica, &mut sources, manner.max_inflated)?;
-        let damaged = damaged(&replica);
-        let mut union = Union::new(&mut sources, manner.max_inflated, interrupt);
-        let found = union.replica(&mut log, &mut replica)?;
-        let guarded = guard(&mut log, &replica, role, &mut sources, manner.max_inflated, interrupt)?;
-        copies.extend(Some((role, replica)).filter(|_| !found.is_stranger));
-        joined.push(JoinedFrom { role, joined: found, guarded, damaged, revived: Vec::new() });
+    let mut gathering = Gathering::new(manner, interrupt);
+    gathering.own(wreck, progress)?;
+    for (number, replica) in wreck.replicas.iter().enumerate() {
+        gathering.replica(Role::Replica(number as u32), replica)?;
     }
     // The newest first: what replaced what stands in it. Each file is a log of its own, for they overlap.
     for file in wreck.leftovers.iter().rev() {
-        if manner.leftovers == Take::Lost && !log.incidents.iter().any(Incident::loses_still) {
+        if manner.leftovers == Take::Lost && !gathering.log.incidents.iter().any(Incident::loses_still) {
             break;
         }
-        let leftover = read(&mut sources, std::slice::from_ref(file), Role::Leftover, &mut |_| {})?;
-        let found = Union::new(&mut sources, manner.max_inflated, interrupt).leftovers(
-            &mut log,
-            &leftover,
-            manner.leftovers,
-        )?;
-        let guarded = match manner.leftovers {
-            Take::Everything => 0,
-            _ => guard(&mut log, &leftover, Role::Leftover, &mut sources, manner.max_inflated, interrupt)?,
-        };
-        joined.push(JoinedFrom {
-            role: Role::Leftover,
-            joined: found,
-            guarded,
-            damaged: damaged(&leftover),
-            revived: Vec::new(),
-        });
-        copies.extend(
-            Some((Role::Leftover, leftover)).filter(|_| !joined.last().is_some_and(|it| it.joined.is_stranger)),
-        );
+        gathering.leftover(file)?;
     }
-    for (_, copy) in &copies {
-        let ranges = merged(compacted(&log, copy, &mut sources, manner.max_inflated, interrupt)?);
-        log.incidents.iter_mut().for_each(|incident| filled::explain(incident, &ranges, copy));
-    }
-    for from in joined.iter_mut().filter(|from: &&mut JoinedFrom| from.role != Role::Leftover) {
-        let Some((_, copy)) = copies.iter().find(|(role, _)| *role == from.role) else { continue };
-        from.revived = revived(&log, copy, from.role, &mut sources, manner.max_inflated, interrupt)?;
-    }
-    filled::settle(&mut log.incidents);
+    gathering.explain()?;
+    let mut rolls: Vec<i64> = wreck.own.iter().filter_map(|file| file.base_offset).collect();
+    rolls.sort_unstable();
+    let Gathering { sources, log, joined, .. } = gathering;
     Ok(Salvage { sources, log, joined, rolls, max_inflated: manner.max_inflated, ..Salvage::default() })
-}
-
-fn damaged(log: &Log) -> u64 {
-    log.incidents.iter().filter(|incident| incident.outcome.is_damage()).count() as u64
-}
-
-fn read_log(
-    sources: &mut Sources,
-    files: &[FileIn],
-    role: Role,
-    manner: &Manner,
-    interrupt: &Interrupt,
-    progress: &mut dyn FnMut(u64),
-) -> io::Result<Log> {
-    let mut surveyor = Surveyor::new(manner.wishes, manner.max_inflated, interrupt);
-    let mut before = 0;
-    let mut ids = Vec::new();
-    for (i, file) in files.iter().enumerate() {
-        let name = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = file.path.clone();
-        let id = sources.add(Source { path, name, base_offset: file.base_offset, len: file.len, role });
-        let last = if i + 1 == files.len() { Last::Yes } else { Last::No };
-        ids.push(id);
-        let segment = sources.open(id)?;
-        surveyor.segment(id, segment, last, &mut |position| progress(before + position))?;
-        before += file.len;
-    }
-    let survey = order(surveyor.finish(), sources, manner.wishes.mend, manner.max_inflated, interrupt)?;
-    let mut log = Log::of(survey);
-    if role == Role::Own {
-        misnamed::tell(&mut log, sources, &ids, manner.max_inflated)?;
-    }
-    Ok(log)
 }
 
 impl Salvage {

@@ -17,6 +17,7 @@ use super::order::incident_of;
 use super::plan::{Piece, SourceId, Sources, Thin, frames, push};
 use super::report::{Conflict, Incident, Outcome};
 use super::survey::{Entry, Part, Survey};
+use super::walk::Walk;
 use crate::log::{Batch, Inflater};
 use ranges::{Range, common, merged, without};
 use std::collections::{BTreeMap, VecDeque};
@@ -63,10 +64,15 @@ impl Log {
         merged(self.incidents.iter().flat_map(Incident::lacks).collect())
     }
 
+    /// What stays of it, in order.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.parts.iter().map(|part| &part.piece)
+    }
+
     /// Where it has batches. What lies between is damage, or compaction's, or a segment that is gone.
     fn spans(&self) -> Vec<Range> {
         let mut spans: Vec<Range> = Vec::new();
-        for piece in self.parts.iter().map(|part| &part.piece) {
+        for piece in self.pieces() {
             match spans.last_mut() {
                 Some((_, last)) if piece.first == last.saturating_add(1) => *last = piece.last,
                 _ => spans.push((piece.first, piece.last)),
@@ -112,6 +118,8 @@ pub struct Joined {
     pub conflicts: Vec<Conflict>,
     /// How many there are in all.
     pub conflicts_in_all: u64,
+    /// So many of them in batches right beside damage of their own copy: whose they are is not sure.
+    conflicts_beside_damage: u64,
     /// The first offset at which leader epochs differ, and whether the other copy won.
     pub diverged: Option<(i64, bool)>,
     /// Batches or records of which both say the same.
@@ -120,6 +128,13 @@ pub struct Joined {
     pub is_stranger: bool,
     /// Offsets that were added in front, behind, or in place of a segment that is gone.
     pub added: Vec<(i64, i64)>,
+}
+
+impl Joined {
+    /// Whether what both copies have is mostly not the same, as far as damage has nothing to do with it.
+    fn differs_mostly(&self) -> bool {
+        self.conflicts_in_all - self.conflicts_beside_damage > self.equal
+    }
 }
 
 /// Which of a copy's offsets are taken.
@@ -188,15 +203,15 @@ impl<'s> Union<'s> {
             self.truncate(loser, divergence.offset)?;
         }
         // Copies of one partition differ nowhere; one that differs mostly is no copy.
-        joined.is_stranger = divergence.is_none() && joined.conflicts_in_all > joined.equal;
+        joined.is_stranger = divergence.is_none() && joined.differs_mostly();
         if !joined.is_stranger {
             if joined.equal > 0 {
                 let given_up = contradicted::take_out(log, replica, self.sources, self.max_inflated, self.interrupt)?;
                 let is_given_up = |at: i64| given_up.iter().any(|(first, last)| (*first..=*last).contains(&at));
                 joined.conflicts.iter_mut().for_each(|it| it.theirs_wins |= is_given_up(it.offset));
             }
-            let lost = log.lost();
-            let missing = missing(&log.parts, &replica.parts, &lost, self.sources, self.max_inflated, self.interrupt)?;
+            let mut walk = Walk::new(self.sources, self.max_inflated, self.interrupt);
+            let missing = missing(log, replica, &mut walk)?;
             self.fill(log, replica, Take::LostAndEnds, &missing, &mut joined)?;
         }
         Ok(joined)
@@ -210,7 +225,7 @@ impl<'s> Union<'s> {
         let mut joined = Joined::default();
         // What replaced it holds fewer records, but never other ones.
         self.compare(log, leftovers, i64::MAX, &mut joined)?;
-        joined.is_stranger = joined.conflicts_in_all > joined.equal;
+        joined.is_stranger = joined.differs_mostly();
         if !joined.is_stranger {
             self.fill(log, leftovers, take, &[], &mut joined)?;
         }
@@ -289,6 +304,9 @@ impl<'s> Union<'s> {
             joined.added = between(&pieces, &lost);
         } else if take == Take::LostAndEnds {
             filled::lost_beyond(log, copy);
+            if !given.is_empty() {
+                filled::nothing_between(log, copy);
+            }
         }
         for incident in &mut log.incidents {
             filled::gain(incident, &taken, &given, copy);

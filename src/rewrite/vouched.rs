@@ -135,10 +135,8 @@ pub(super) fn prove_places(log: &mut Log, copy: &Log, sources: &mut Sources, max
     for piece in unsure(log) {
         let segment = sources.open(piece.source)?;
         let Some(batch) = frames(segment.bytes(), piece.from, piece.to).next() else { continue };
-        if batch.header().magic >= 2 {
-            doubted.insert(print(&batch), None);
-            places.push((piece.first, print(&batch)));
-        }
+        doubted.insert(print(&batch), None);
+        places.push((piece.first, print(&batch)));
     }
     if places.is_empty() {
         return Ok(());

@@ -19,8 +19,8 @@ use crate::rewrite::apply::{self, Done};
 use crate::rewrite::epochs::at_odds;
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::{OutDir, PartitionOut};
-use crate::rewrite::reached::proofs;
-use crate::rewrite::salvage::{FileIn, Manner, Salvage, Wreck, survey};
+use crate::rewrite::reached::{Proof, proofs};
+use crate::rewrite::salvage::{FileIn, Manner, Replica, Salvage, Wreck, survey};
 use crate::rewrite::survey::Wishes;
 use crate::rewrite::union::Take;
 use crate::words::counted;
@@ -86,6 +86,11 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
 }
 
 /// Every other copy must hold one of the partitions, or it would be of no use and nobody would know.
+/// What the files beside a copy's segments prove.
+fn proven(copy: &Partition) -> Vec<Proof> {
+    copy.dir.as_ref().map(proofs).unwrap_or_default()
+}
+
 fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Partition>]) -> Result<()> {
     for (path, held) in args.also.iter().zip(replicas) {
         if held.iter().any(|copy| partitions.iter().any(|own| own.number == copy.number)) {
@@ -267,9 +272,12 @@ impl Work<'_> {
         Wreck {
             own: opened(files(partition)),
             leftovers: opened(leftovers.collect()),
-            replicas: self.copies(partition.number).map(|copy| opened(files(copy))).collect(),
+            replicas: self
+                .copies(partition.number)
+                .map(|copy| Replica { files: opened(files(copy)), proofs: proven(copy) })
+                .collect(),
             log_start: start.filter(|start| *start > 0),
-            proofs: partition.dir.as_ref().map(proofs).unwrap_or_default(),
+            proofs: proven(partition),
         }
     }
 

@@ -6,12 +6,24 @@
 use super::super::plan::Piece;
 use super::super::report::Outcome;
 use super::super::survey::{Entry, Part};
+use super::chain::MOST_STRAY;
 use super::{CODE, Sorter, incident_of};
 
-/// A piece of another place, such as a sector that was written to a wrong one, has no more batches than this.
-const MOST_STRAY: u64 = 64;
-
 impl Sorter<'_> {
+    /// Takes away what stands high above what comes before and behind it: one batch has a base offset that is damaged, as
+    /// far as it goes between those around it; more are a piece of another place.
+    pub(super) fn outlier(&mut self, part: Part) {
+        let (floor, place) = (self.floor(&part.piece).last, self.out.len());
+        let span = part.piece.last.saturating_sub(part.piece.first).saturating_add(1);
+        let room = self.next_first().map_or(0, |next| next.saturating_sub(floor).saturating_sub(1));
+        if part.piece.batches == 1 && room >= span {
+            let true_first = (room == span).then_some(floor.saturating_add(1));
+            return self.misplaced(part, true_first, place);
+        }
+        let told = self.intruder(&part);
+        self.out.push(Entry::Gap(told));
+    }
+
     /// Takes away the few batches on top that stand high above what is below them, where a batch goes on from there: a piece
     /// of another place. Whether there were any.
     pub(super) fn run_on_top(&mut self, head: &Part, next: Option<i64>) -> bool {

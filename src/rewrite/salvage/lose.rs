@@ -145,7 +145,10 @@ impl Lost<'_> {
         // A wrapper names its last offset only.
         let is_wrapper = header.magic < 2 && header.codec != Codec::None;
         let base = if is_wrapper { look(&self.batch, inflater).first } else { header.base_offset };
+        let span = header.last_offset.saturating_sub(base);
         let fits = match incident.last {
+            // There is one place for it.
+            Some(last) if last.checked_sub(first) == Some(span) => base == first,
             Some(last) => (first..=last).contains(&base),
             // Nobody knows how far it went, for its own word is not believed.
             None => base == first,

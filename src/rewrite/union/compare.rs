@@ -2,6 +2,7 @@
 //!
 //! Must not know: what is taken from which.
 
+use super::super::edges::Edges;
 use super::super::lineage::{Divergence, divergence, overlapping, overlaps};
 use super::super::plan::{Piece, SourceId, frames, patched_frames};
 use super::super::report::{Conflict, Content};
@@ -25,14 +26,15 @@ impl Union<'_> {
     }
 
     fn is_same_but_for_the_epoch(&mut self, ours: &Piece, theirs: &Piece) -> io::Result<bool> {
-        if !ours.edit.is_none() || !theirs.edit.is_none() {
+        if ours.edit.thin.is_some() || theirs.edit.thin.is_some() {
             return Ok(false);
         }
         let both = ours.first.max(theirs.first)..=ours.last.min(theirs.last);
         let mut prints = |piece: &Piece| -> io::Result<Vec<(i64, u32, i32)>> {
             let segment = self.sources.open(piece.source)?;
-            let headers = frames(segment.bytes(), piece.from, piece.to).map(|batch| batch.header());
-            let common = headers.filter(|it| both.contains(&it.base_offset));
+            let mut room = Vec::new();
+            let batches = patched_frames(segment.bytes(), (piece.from, piece.to), &piece.edit.patch, &mut room);
+            let common = batches.map(|batch| batch.header()).filter(|it| both.contains(&it.base_offset));
             Ok(common.map(|it| (it.base_offset, it.crc, it.length as i32)).collect())
         };
         let (ours, theirs) = (prints(ours)?, prints(theirs)?);
@@ -41,6 +43,7 @@ impl Union<'_> {
 
     /// Compares what both logs have below an offset, batch by batch. Batches keep their base offsets in every copy.
     pub(super) fn compare(&mut self, log: &Log, copy: &Log, until: i64, joined: &mut Joined) -> io::Result<()> {
+        let (edges, their_edges) = (Edges::of(&log.incidents), Edges::of(&copy.incidents));
         let mut theirs: Option<(SourceId, Segment)> = None;
         let (mut cursor, mut own_cursor) = (Cursor::default(), Cursor::default());
         for (ours, other) in overlaps(&log.parts, &copy.parts) {
@@ -72,7 +75,13 @@ impl Union<'_> {
                 if (a.crc, a.length) == (b.crc, b.length) {
                     joined.equal += 1;
                 } else {
+                    let before = joined.conflicts_in_all;
                     compare_batches(&here, &batch, other.piece.source, &mut self.inflater, joined);
+                    if edges.touch_batch(ours.piece.source, &here)
+                        || their_edges.touch_batch(other.piece.source, &batch)
+                    {
+                        joined.conflicts_beside_damage += joined.conflicts_in_all - before;
+                    }
                 }
             }
         }

@@ -3,11 +3,14 @@
 //! Must not know: how the copies' batches got into the log.
 
 use super::super::lineage::overlapping;
-use super::super::plan::SourceId;
+use super::super::plan::{Piece, SourceId};
 use super::super::report::{Incident, Outcome};
 use super::super::survey::Part;
 use super::Log;
 use super::ranges::{Range, common, without};
+
+/// The shortest message of magic 0, in bytes.
+const LEAST_BATCH: u64 = 26;
 
 /// Notes what was taken from a copy, and what of that it had: compaction took the rest.
 pub(super) fn gain(incident: &mut Incident, taken: &[Range], given: &[Range], copy: &Log) {
@@ -28,20 +31,44 @@ pub(super) fn lost_beyond(log: &mut Log, copy: &Log) {
     let in_front = (log.log_start.unwrap_or(i64::MIN), log.start.saturating_sub(1));
     let outside = [in_front, (log.end, i64::MAX)];
     let outside: Vec<Range> = outside.into_iter().filter(|(first, last)| first <= last).collect();
-    for incident in copy.incidents.iter().filter(|it| it.outcome == Outcome::Lost) {
-        for (first, last) in common(&incident.lacks(), &outside) {
+    let lost = log.lost();
+    for incident in copy.incidents.iter().filter(|it| matches!(it.outcome, Outcome::Lost | Outcome::Partly { .. })) {
+        let is_whole = incident.outcome == Outcome::Lost && incident.is_batches;
+        // What batches tell of their keys is worth more than that something is lost.
+        let told: &[Range] = if is_whole { &[] } else { &lost };
+        let lacks = common(&incident.lacks(), &outside);
+        for (first, last) in lacks.into_iter().flat_map(|range| without(range, told)) {
             // Nobody knows that one without an end went on to there.
             if incident.last.is_none() && incident.first.is_some_and(|its| its < first) {
                 continue;
             }
             let (first, last) = (Some(first), end((first, last)));
-            log.incidents.push(Incident { first, last, missing: None, ..incident.clone() });
+            let (outcome, is_batches) = (Outcome::Lost, is_whole);
+            log.incidents.push(Incident { first, last, missing: None, outcome, is_batches, ..incident.clone() });
         }
+    }
+}
+
+/// Tells of the offsets between a copy and the log, where they share none: a segment of each would have held them.
+pub(super) fn nothing_between(log: &mut Log, copy: &Log) {
+    let log_start = log.log_start.unwrap_or(i64::MIN);
+    let between = [(copy.end.max(log_start), log.start.saturating_sub(1)), (log.end, copy.start.saturating_sub(1))];
+    let Some(source) = log.parts.first().map(|part| part.piece.source) else { return };
+    let lost = log.lost();
+    for range in between.into_iter().filter(|(first, last)| first <= last).flat_map(|range| without(range, &lost)) {
+        let mut incident = Incident::of(source, 0, 0, "segment-missing", Outcome::Lost);
+        (incident.first, incident.last) = (Some(range.0), Some(range.1));
+        incident.message = "another copy stands apart from this log: no segment tells what was between them".to_owned();
+        log.incidents.push(incident);
     }
 }
 
 /// Notes that compaction left nothing of these ranges in a copy.
 pub(in crate::rewrite) fn explain(incident: &mut Incident, ranges: &[Range], copy: &Log) {
+    // What is kept in doubt is there.
+    if matches!(incident.outcome, Outcome::Doubtful { .. }) {
+        return;
+    }
     let lacks = incident.lacks();
     let explained = common(&lacks, ranges);
     let Some((first, _)) = explained.first().copied() else { return };
@@ -54,13 +81,21 @@ pub(in crate::rewrite) fn explain(incident: &mut Incident, ranges: &[Range], cop
 }
 
 /// Says of each incident what became of it. One that is filled in part becomes one for each range that is missing still.
-pub(in crate::rewrite) fn settle(incidents: &mut Vec<Incident>) {
+pub(in crate::rewrite) fn settle(log: &mut Log) {
     let mut more = Vec::new();
+    let Log { incidents, parts, filled, .. } = log;
+    // Bytes of other copies from an offset on.
+    let given = |first: i64| -> u64 {
+        let from = parts.partition_point(|part| part.piece.last < first);
+        let pieces = parts.get(from..).unwrap_or_default().iter().map(|part| &part.piece);
+        pieces.filter(|piece| filled.contains_key(&piece.first)).map(Piece::len).sum()
+    };
     for incident in incidents.iter_mut().filter(|it| !it.filled_from.is_empty()) {
         let (Some(mut missing), Some(first)) = (incident.missing.take(), incident.first) else { continue };
-        // An end that nobody knows is filled as far as a copy goes.
+        // An end that nobody knows is filled as far as a copy goes, if that is as much as was there.
         let known = incident.head_last.unwrap_or(first).max(first);
-        if incident.last.is_none() && missing.last().is_some_and(|(from, last)| *last == i64::MAX && *from > known) {
+        let is_open = missing.last().is_some_and(|(from, last)| *last == i64::MAX && *from > known);
+        if incident.last.is_none() && is_open && incident.length < given(first).saturating_add(slack(incident)) {
             missing.pop();
         }
         let mut sources = std::mem::take(&mut incident.filled_from);
@@ -83,6 +118,12 @@ pub(in crate::rewrite) fn settle(incidents: &mut Vec<Incident>) {
         (incident.first, incident.last) = (Some(one.0), end(*one));
     }
     incidents.extend(more);
+}
+
+/// Of so few bytes more than another copy gave, nothing is missing: no batch is shorter, and zeros may have been allocated
+/// in advance.
+fn slack(incident: &Incident) -> u64 {
+    if incident.code == "zero-tail" { u64::MAX } else { LEAST_BATCH }
 }
 
 fn end((_, last): Range) -> Option<i64> {

@@ -1,0 +1,238 @@
+//! Which batches bear each other out: of all ways through a log in ascending order of offsets, the one that takes in most
+//! bytes. What it leaves out is odd.
+//!
+//! Only what collides with something is taken apart, and there into runs of batches that follow each other without a gap.
+//! Must not know: what becomes of what is odd.
+
+use super::super::look::look;
+use super::super::plan::{Piece, SourceId, Sources, frames, patched_frames};
+use super::super::survey::{Entry, Part};
+use super::is_hurt_in_front;
+use crate::log::Inflater;
+use std::collections::BTreeMap;
+use std::io;
+
+/// A piece of another place, such as a sector that was written to a wrong one, has no more batches than this.
+pub(super) const MOST_STRAY: u64 = 64;
+/// No log is taken apart into more runs.
+const MOST_RUNS: usize = 1 << 20;
+
+/// What is odd in a log, by file and first byte.
+#[derive(Debug, Default)]
+pub(super) struct Chain {
+    odd: BTreeMap<(SourceId, u64), Odd>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Odd {
+    /// The byte it ends at.
+    to: u64,
+    /// Whether it is a few batches high above what stands before and behind them.
+    is_outlier: bool,
+}
+
+/// Batches that follow each other without a gap; or a piece that nothing collides with.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    source: SourceId,
+    from: u64,
+    to: u64,
+    first: i64,
+    last: i64,
+    batches: u64,
+    weight: u64,
+}
+
+impl Run {
+    fn of(part: &Part) -> Run {
+        let Piece { source, from, to, first, last, batches, .. } = part.piece;
+        // The base offset of a batch whose head is damaged says little.
+        let weight = if is_hurt_in_front(part) { 1 } else { part.piece.len() };
+        Run { source, from, to, first, last, batches, weight }
+    }
+}
+
+impl Chain {
+    /// Of a log as it was seen.
+    ///
+    /// # Errors
+    /// If a file cannot be read again.
+    pub(super) fn of(entries: &[Entry], sources: &mut Sources, inflater: &mut Inflater) -> io::Result<Chain> {
+        let parts: Vec<&Part> = (entries.iter())
+            .filter_map(|entry| match entry {
+                Entry::Part(part) => Some(part),
+                Entry::Gap(_) => None,
+            })
+            .collect();
+        if parts.is_sorted_by(|a, b| a.piece.last < b.piece.first) {
+            return Ok(Chain::default());
+        }
+        let runs = runs(&parts, sources, inflater)?;
+        let stays = heaviest(&runs);
+        Ok(Chain { odd: odd(&runs, &stays) })
+    }
+
+    fn find(&self, piece: &Piece) -> Option<Odd> {
+        let (at, odd) = self.odd.range(..=(piece.source, piece.from)).next_back()?;
+        (at.0 == piece.source && piece.from < odd.to).then_some(*odd)
+    }
+
+    /// Whether a piece, or that which it is of, is odd.
+    pub(super) fn is_odd(&self, piece: &Piece) -> bool {
+        self.find(piece).is_some()
+    }
+
+    /// Whether a piece is of a few batches high above what stands before and behind them.
+    pub(super) fn is_outlier(&self, piece: &Piece) -> bool {
+        self.find(piece).is_some_and(|odd| odd.is_outlier)
+    }
+
+    /// The bytes of a piece at which outliers begin and end, ascending.
+    pub(super) fn cuts(&self, piece: &Piece) -> Vec<u64> {
+        let within = self.odd.range((piece.source, piece.from)..(piece.source, piece.to));
+        let ends = within.filter(|(_, odd)| odd.is_outlier).flat_map(|((_, from), odd)| [*from, odd.to]);
+        let mut cuts: Vec<u64> = ends.filter(|at| (piece.from + 1..piece.to).contains(at)).collect();
+        cuts.dedup();
+        cuts
+    }
+}
+
+fn runs(parts: &[&Part], sources: &mut Sources, inflater: &mut Inflater) -> io::Result<Vec<Run>> {
+    // From each part on, the least first offset.
+    let mut least: Vec<i64> = parts.iter().map(|part| part.piece.first).collect();
+    for place in (1..least.len()).rev() {
+        if let [before, next] = least.get_mut(place - 1..=place).unwrap_or_default() {
+            *before = (*before).min(*next);
+        }
+    }
+    let mut greatest = i64::MIN;
+    let mut runs = Vec::with_capacity(parts.len());
+    for (place, part) in parts.iter().enumerate() {
+        let piece = &part.piece;
+        let collides = piece.first <= greatest || least.get(place + 1).is_some_and(|next| *next <= piece.last);
+        greatest = greatest.max(piece.last);
+        match collides && piece.batches > 1 && runs.len() < MOST_RUNS {
+            true => take_apart(part, sources, inflater, &mut runs)?,
+            false => runs.push(Run::of(part)),
+        }
+    }
+    Ok(runs)
+}
+
+fn take_apart(part: &Part, sources: &mut Sources, inflater: &mut Inflater, runs: &mut Vec<Run>) -> io::Result<()> {
+    let segment = sources.open(part.piece.source)?;
+    let begin = runs.len();
+    for batch in frames(segment.bytes(), part.piece.from, part.piece.to) {
+        let (seen, from, to) = (look(&batch, inflater), batch.position(), batch.position() + batch.len());
+        match runs.get_mut(begin..).and_then(<[Run]>::last_mut) {
+            Some(run) if run.last.checked_add(1) == Some(seen.first) => {
+                (run.to, run.last, run.batches, run.weight) =
+                    (to, seen.last, run.batches + 1, run.weight + batch.len());
+            }
+            _ => {
+                let (first, last) = (seen.first, seen.last);
+                runs.push(Run { source: part.piece.source, from, to, first, last, batches: 1, weight: to - from });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether each run is on the heaviest way through all of them that ascends.
+fn heaviest(runs: &[Run]) -> Vec<bool> {
+    let mut ends: Vec<i64> = runs.iter().map(|run| run.last).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    // A Fenwick tree: at i, the heaviest way that ends in one of the offsets from (i + 1) - lowbit(i + 1) to i, and its
+    // last run.
+    let mut tree: Vec<(u64, Option<usize>)> = vec![(0, None); ends.len()];
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(runs.len());
+    let mut best = (0, None);
+    for (number, run) in runs.iter().enumerate() {
+        let mut longest = (0, None);
+        let mut at = ends.partition_point(|end| *end < run.first);
+        while let Some(found) = at.checked_sub(1).and_then(|at| tree.get(at)) {
+            if found.0 > longest.0 {
+                longest = *found;
+            }
+            at &= at - 1;
+        }
+        before.push(longest.1);
+        let way = (longest.0 + run.weight, Some(number));
+        if way.0 > best.0 {
+            best = way;
+        }
+        let mut at = ends.partition_point(|end| *end < run.last) + 1;
+        while let Some(room) = at.checked_sub(1).and_then(|at| tree.get_mut(at)) {
+            if way.0 > room.0 {
+                *room = way;
+            }
+            at += at & at.wrapping_neg();
+        }
+    }
+    let mut stays = vec![false; runs.len()];
+    let mut next = best.1;
+    while let Some(number) = next {
+        if let Some(stays) = stays.get_mut(number) {
+            *stays = true;
+        }
+        next = before.get(number).copied().flatten();
+    }
+    stays
+}
+
+fn odd(runs: &[Run], stays: &[bool]) -> BTreeMap<(SourceId, u64), Odd> {
+    // Behind each run, where the way goes on.
+    let mut goes_on: Vec<Option<i64>> = Vec::with_capacity(runs.len());
+    let mut next = None;
+    for (run, stays) in runs.iter().zip(stays).rev() {
+        goes_on.push(next);
+        next = if *stays { Some(run.first) } else { next };
+    }
+    let mut odd = BTreeMap::new();
+    // What stands before, but for outliers; and of the way.
+    let (mut before, mut way) = (i64::MIN, i64::MIN);
+    for ((run, stays), next) in runs.iter().zip(stays).zip(goes_on.into_iter().rev()) {
+        let is_high = run.first > way && next.is_some_and(|next| next < run.first);
+        let is_outlier = !stays && is_high && run.batches <= MOST_STRAY && before.checked_add(1) != Some(run.first);
+        if !stays {
+            odd.insert((run.source, run.from), Odd { to: run.to, is_outlier });
+        }
+        if !is_outlier {
+            before = run.last;
+        }
+        way = if *stays { run.last } else { way };
+    }
+    odd
+}
+
+/// Parts a part at bytes of its file, which ascend.
+///
+/// # Errors
+/// If the file cannot be read again.
+pub(super) fn part_at(
+    part: Part,
+    cuts: &[u64],
+    sources: &mut Sources,
+    inflater: &mut Inflater,
+) -> io::Result<Vec<Part>> {
+    let segment = sources.open(part.piece.source)?;
+    let mut out: Vec<Part> = Vec::new();
+    let mut room = Vec::new();
+    let range = (part.piece.from, part.piece.to);
+    for batch in patched_frames(segment.bytes(), range, &part.piece.edit.patch, &mut room) {
+        let (seen, from, to) = (look(&batch, inflater), batch.position(), batch.position() + batch.len());
+        match out.last_mut().filter(|_| !cuts.contains(&from)) {
+            Some(Part { piece, .. }) => {
+                (piece.to, piece.last) = (to, seen.last);
+                (piece.batches, piece.records) = (piece.batches + 1, piece.records + seen.records);
+            }
+            None => {
+                let (first, last, records) = (seen.first, seen.last, seen.records);
+                let piece = Piece { from, to, first, last, batches: 1, records, ..part.piece.clone() };
+                out.push(Part { piece, incident: part.incident });
+            }
+        }
+    }
+    Ok(out)
+}

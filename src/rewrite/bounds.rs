@@ -12,6 +12,9 @@ const EPOCH_CODE: &str = "leader-epoch-order";
 /// At the end of a log, where nothing stands behind it, a damaged batch is believed to span no more offsets than this.
 const MOST_AT_END: i64 = 1 << 20;
 
+/// So far neighbours are looked for that ascend.
+const MOST_NEIGHBOURS: usize = 16;
+
 /// A batch that has none: all of magic 0 and 1, which a broker may write behind others when its message format is set
 /// back, or a log that was merged may hold between them.
 const NO_EPOCH: i32 = -1;
@@ -21,13 +24,18 @@ const NO_EPOCH: i32 = -1;
 pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>) {
     let has_epoch = |entry: &Entry| matches!(entry, Entry::Part(part) if part.piece.epoch != NO_EPOCH);
     let places: Vec<usize> = (0..entries.len()).filter(|place| entries.get(*place).is_some_and(has_epoch)).collect();
-    let epoch_at = |entries: &[Entry], place: Option<&usize>| match entries.get(*place?)? {
-        Entry::Part(part) => Some(part.piece.epoch),
-        Entry::Gap(_) => None,
-    };
     for (i, place) in places.iter().enumerate() {
-        let before = i.checked_sub(1).and_then(|i| epoch_at(entries, places.get(i)));
-        let next = epoch_at(entries, places.get(i + 1));
+        // Of what does not ascend, which is told apart later, nothing is concluded.
+        let piece_at = |place: &usize| match entries.get(*place) {
+            Some(Entry::Part(part)) => Some(&part.piece),
+            _ => None,
+        };
+        let Some(this) = piece_at(place).filter(|piece| piece.batches == 1) else { continue };
+        let (before, behind) = places.split_at_checked(i).unwrap_or_default();
+        let mut before = before.iter().rev().take(MOST_NEIGHBOURS).filter_map(piece_at);
+        let mut behind = behind.iter().skip(1).take(MOST_NEIGHBOURS).filter_map(piece_at);
+        let before = before.find(|piece| piece.last < this.first).map(|piece| piece.epoch);
+        let next = behind.find(|piece| piece.first > this.last).map(|piece| piece.epoch);
         let Some(Entry::Part(part)) = entries.get_mut(*place) else { continue };
         let epoch = part.piece.epoch;
         let odd = match (before, next) {
@@ -38,7 +46,7 @@ pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>)
         };
         // No CRC covers it, and no broker starts a log with epochs that go back; nothing but the checkpoint is made of it.
         let right = nearest(epoch, before.or(next), next.or(before)).unwrap_or(epoch);
-        if part.piece.batches != 1 || !odd {
+        if !odd {
             continue;
         }
         let mut incident = incident_of(&part.piece, EPOCH_CODE, Outcome::Normal);

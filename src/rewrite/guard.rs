@@ -109,7 +109,9 @@ impl Guard {
         })?;
         let aborted = Aborted::of(log, walk)?;
         walk.records(log.pieces(), |met| {
-            if let Some(seen) = keys.get_mut(met.identity).filter(|_| !aborted.has(met.batch)) {
+            let Some(seen) = keys.get_mut(met.identity) else { return };
+            // A copy that ends within a transaction does not know that it was aborted.
+            if !aborted.has(met.batch) || met.record.offset == seen.in_copy {
                 seen.in_log = seen.in_log.max(met.record.offset);
             }
         })

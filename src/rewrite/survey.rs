@@ -343,6 +343,9 @@ impl<'s> Surveyor<'s> {
         look.dropped.append(&mut look.undecodable);
         look.dropped.sort_unstable();
         look.needs_writing = true;
+        // Of a head that nothing vouches for, the last offset is that of its records.
+        let last = batch.records(&mut self.inflater).by_ref().flatten().map(|record| record.offset).max();
+        look.last = last.unwrap_or(look.last);
         (look.records > 0 && look.first <= look.last).then_some(look)
     }
 
@@ -381,13 +384,18 @@ impl<'s> Surveyor<'s> {
     }
 }
 
-/// What to change of a head that nothing vouches for, before it is sealed anew: its greatest timestamp is that of its
-/// records, and a batch without a producer is part of no transaction.
+/// What to change of a head that nothing vouches for, before it is sealed anew: its greatest timestamp and its last offset
+/// are those of its records, and a batch without a producer is part of no transaction.
 fn sane_head(batch: &Batch<'_>, look: &Look) -> Box<[(u32, u8)]> {
     let header = batch.header();
     let mut changes = Vec::new();
     if let Some(right) = look.max_timestamp {
         changes.extend(changes_at(batch, MAX_TIMESTAMP_AT, &right.to_be_bytes()));
+    }
+    if let Some(delta) = look.last.checked_sub(header.base_offset).and_then(|delta| i32::try_from(delta).ok())
+        && header.magic >= 2
+    {
+        changes.extend(changes_at(batch, LAST_OFFSET_DELTA_AT, &delta.to_be_bytes()));
     }
     if header.magic >= 2 && header.transactional && header.producer_id < 0 {
         let low = batch.bytes().get(ATTRIBUTES_AT + 1).copied().unwrap_or_default();

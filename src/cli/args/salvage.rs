@@ -16,8 +16,8 @@ all. Sound batches are copied byte for byte. Index files and snapshots are left 
 
 A batch whose CRC is wrong is left out, and its keys are listed: a wrong offset could make consumers skip data. --mend
 puts back a single changed bit or byte that the CRC points to, where that cannot be chance (a bit in up to 5 KiB);
---keep-doubtful does too, and keeps the records that still read whole where none is. A length or magic is put back always, for the CRC proves it; a leader epoch that stands between
-others becomes that of the batch before it.
+--keep-doubtful does too, and keeps the records of the log itself that still read whole where none is. A length or magic
+is put back always, for the CRC proves it; a leader epoch that stands between others becomes that of a batch beside it.
 
 Exit status 3 if anything was damaged, lost, added or put right; 0 if the log was sound.
 
@@ -41,7 +41,7 @@ pub struct SalvageArgs {
     /// Put back a single changed bit or byte where the CRC says which, and base offsets where the neighbours do
     #[arg(long, help_heading = "Salvage")]
     pub mend: bool,
-    /// Of batches whose CRC is wrong, keep the records that read whole; each is listed
+    /// Of batches of PATH whose CRC is wrong, keep the records that read whole; each is listed
     #[arg(long, help_heading = "Salvage")]
     pub keep_doubtful: bool,
     /// Take offsets that the log lacks from .deleted and other leftover files too, also where nothing is damaged

@@ -46,8 +46,9 @@ struct Run {
 impl Run {
     fn of(part: &Part) -> Run {
         let Piece { source, from, to, first, last, batches, .. } = part.piece;
-        // The base offset of a batch whose head is damaged says little.
-        let weight = if is_hurt_in_front(part) { 1 } else { part.piece.len() };
+        // The base offset of a batch whose head is damaged says little, and nothing vouches for what is kept in doubt.
+        let says_little = is_hurt_in_front(part) || part.piece.edit.thin.is_some();
+        let weight = if says_little { 1 } else { part.piece.len() };
         Run { source, from, to, first, last, batches, weight }
     }
 }

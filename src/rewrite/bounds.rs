@@ -34,8 +34,8 @@ pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>)
         let (before, behind) = places.split_at_checked(i).unwrap_or_default();
         let mut before = before.iter().rev().take(MOST_NEIGHBOURS).filter_map(piece_at);
         let mut behind = behind.iter().skip(1).take(MOST_NEIGHBOURS).filter_map(piece_at);
-        let before = before.find(|piece| piece.last < this.first).map(|piece| piece.epoch);
-        let next = behind.find(|piece| piece.first > this.last).map(|piece| piece.epoch);
+        let before = before.find(|piece| piece.first < this.first).map(|piece| piece.epoch);
+        let next = behind.find(|piece| piece.last > this.last).map(|piece| piece.epoch);
         let Some(Entry::Part(part)) = entries.get_mut(*place) else { continue };
         let epoch = part.piece.epoch;
         let odd = match (before, next) {

@@ -346,6 +346,15 @@ impl<'s> Union<'s> {
         let mut old = VecDeque::from(std::mem::take(&mut log.parts));
         let mut cursor = Cursor::default();
         for &range in ranges {
+            let mut theirs = Vec::new();
+            for part in overlapping(&copy.parts, range) {
+                self.interrupt.check()?;
+                theirs.extend(self.slice_from(&part.piece, range, &mut cursor)?);
+            }
+            // What is kept in doubt makes way for something only.
+            if theirs.is_empty() {
+                continue;
+            }
             while let Some(part) = next_if(&mut old, |part| part.piece.last < range.0) {
                 log.parts.push(part);
             }
@@ -358,13 +367,10 @@ impl<'s> Union<'s> {
                     old.push_front(Part { piece, incident: part.incident });
                 }
             }
-            for part in overlapping(&copy.parts, range) {
-                self.interrupt.check()?;
-                for piece in self.slice_from(&part.piece, range, &mut cursor)? {
-                    log.filled.insert(piece.first, piece.source);
-                    taken.push((piece.first, piece.last));
-                    log.parts.push(Part { piece, incident: None });
-                }
+            for piece in theirs {
+                log.filled.insert(piece.first, piece.source);
+                taken.push((piece.first, piece.last));
+                log.parts.push(Part { piece, incident: None });
             }
         }
         log.parts.extend(old);

@@ -15,7 +15,8 @@ const LEAST_BATCH: u64 = 26;
 /// Notes what was taken from a copy, and what of that it had: compaction took the rest.
 pub(super) fn gain(incident: &mut Incident, taken: &[Range], given: &[Range], copy: &Log) {
     let lacks = incident.lacks();
-    let gained = common(&lacks, taken);
+    // What is kept in doubt stays where compaction took it.
+    let gained = common(&lacks, if is_kept_in_doubt(incident) { given } else { taken });
     if gained.is_empty() {
         return;
     }
@@ -65,8 +66,7 @@ pub(super) fn nothing_between(log: &mut Log, copy: &Log) {
 
 /// Notes that compaction left nothing of these ranges in a copy.
 pub(in crate::rewrite) fn explain(incident: &mut Incident, ranges: &[Range], copy: &Log) {
-    // What is kept in doubt is there.
-    if matches!(incident.outcome, Outcome::Doubtful { .. }) {
+    if is_kept_in_doubt(incident) {
         return;
     }
     let lacks = incident.lacks();
@@ -118,6 +118,10 @@ pub(in crate::rewrite) fn settle(log: &mut Log) {
         (incident.first, incident.last) = (Some(one.0), end(*one));
     }
     incidents.extend(more);
+}
+
+fn is_kept_in_doubt(incident: &Incident) -> bool {
+    matches!(incident.outcome, Outcome::Doubtful { .. })
 }
 
 /// Of so few bytes more than another copy gave, nothing is missing: no batch is shorter, and zeros may have been allocated

@@ -1,0 +1,170 @@
+//! `salvage`: where batches of one log contradict each other, what most of the log bears out stays; and what a head says
+//! that damage has reached is believed least.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+#[path = "common/build.rs"]
+mod build;
+mod common;
+#[path = "common/wreck.rs"]
+mod wreck;
+
+use build::*;
+use serde_json::json;
+use std::path::Path;
+use wreck::*;
+
+fn one(at: i64) -> Vec<u8> {
+    Bat::of(vec![commit(at, &format!("g{}", at % 3), "orders", 0, 100 + at)]).bytes()
+}
+
+fn batches(offsets: std::ops::Range<i64>) -> Vec<Vec<u8>> {
+    offsets.map(one).collect()
+}
+
+/// Of a partition with these segments, by base offset.
+fn salvaged(segments: &[(i64, Vec<u8>)], options: &[&str]) -> (tempfile::TempDir, Salvaged) {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("log/__consumer_offsets-0");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (base, bytes) in segments {
+        std::fs::write(folder.join(segment_name(*base)), bytes).unwrap();
+    }
+    let salvaged = salvage(&dir.path().join("new"), options, &[&folder]);
+    (dir, salvaged)
+}
+
+fn offsets(salvaged: &Salvaged) -> Vec<i64> {
+    let records = read_partition(&salvaged.partition(0)).into_iter().flat_map(|batch| batch.records);
+    records.map(|record| record.offset).collect()
+}
+
+/// Noise of so many bytes.
+fn noise(bytes: usize) -> Vec<u8> {
+    vec![0xee; bytes]
+}
+
+#[test]
+fn two_pieces_that_changed_places_cost_nothing_of_what_stands_between() {
+    let whole = batches(0..100);
+    let mut swapped = whole.clone();
+    // Both with torn edges, as where sectors end within batches.
+    for (place, from) in (20..24).zip(60..64).chain((60..64).zip(20..24)) {
+        swapped[place] = whole[from].clone();
+    }
+    for edge in [19, 24, 59, 64] {
+        swapped[edge] = noise(whole[edge].len());
+    }
+    let (_dir, salvaged) = salvaged(&[(0, swapped.concat())], &[]);
+    let kept: Vec<i64> = (0..19).chain(25..59).chain(65..100).collect();
+    assert_eq!(offsets(&salvaged), kept, "{:#?}", salvaged.lines);
+    // Wherever an offset is missing, a stretch says so.
+    let told = |at: i64| {
+        let range = |line: &serde_json::Value| (line["firstOffset"].as_i64(), line["lastOffset"].as_i64());
+        let stretches = salvaged.of_kind("stretch");
+        stretches.into_iter().map(range).any(|(first, last)| first.is_some_and(|it| it <= at) && last >= Some(at))
+    };
+    (0..100).filter(|at| !kept.contains(at)).for_each(|at| assert!(told(at), "{at}: {:#?}", salvaged.lines));
+}
+
+#[test]
+fn a_first_sector_of_another_log_costs_no_more_than_itself() {
+    let mut first = noise(30);
+    first.extend([one(598), one(599)].concat());
+    first.extend(noise(50));
+    // Its last batch is of a base offset that no log of this length has.
+    first.extend(one(26_869_918));
+    first.extend(batches(10..40).concat());
+    let (_dir, salvaged) =
+        salvaged(&[(0, first), (40, batches(40..80).concat()), (80, batches(80..120).concat())], &[]);
+    assert_eq!(offsets(&salvaged), Vec::from_iter(10..120), "{:#?}", salvaged.lines);
+}
+
+#[test]
+fn of_two_base_offsets_that_collide_the_one_beside_damage_is_wrong() {
+    let mut bytes = batches(0..20);
+    // The last byte of a base offset and three bytes of the length, which the CRC then puts right.
+    bytes[9][7..11].copy_from_slice(&[0x0b, 0x71, 0x02, 0x09]);
+    bytes[10] = one(10);
+    let (_dir, salvaged) = salvaged(&[(0, bytes.concat())], &[]);
+    assert_eq!(offsets(&salvaged), Vec::from_iter((0..9).chain(10..20)), "{:#?}", salvaged.lines);
+}
+
+#[test]
+fn an_epoch_and_a_base_offset_damaged_side_by_side_put_no_record_elsewhere() {
+    let batch = |first: i64, last: i64| Bat::of((first..=last).map(|at| commit(at, "g", "t", at as i32, at)).collect());
+    let mut bytes: Vec<Vec<u8>> =
+        [(0, 4), (5, 9), (11, 12), (30, 34), (35, 39)].map(|(first, last)| batch(first, last).bytes()).to_vec();
+    bytes[1][15] ^= 2;
+    bytes[2][7] ^= 2;
+    assert_eq!(bytes[2][7], 9);
+    let (_dir, salvaged) = salvaged(&[(0, bytes.concat())], &[]);
+    assert_eq!(offsets(&salvaged), Vec::from_iter((0..10).chain(30..40)), "{:#?}", salvaged.lines);
+    assert_eq!(salvaged.of_kind("lost-key").len(), 2, "{:#?}", salvaged.lines);
+}
+
+#[test]
+fn a_damaged_epoch_becomes_that_of_which_fewer_bits_differ() {
+    for (before, damaged, behind, right) in [(2, 5, 4, 4), (2, 6, 4, 2), (3, 7, 3, 3)] {
+        let with = |epoch: i32, at: i64| Bat { leader_epoch: epoch, ..Bat::of(vec![commit(at, "g", "t", 0, at)]) };
+        let bytes: Vec<u8> = (0..4)
+            .map(|at| with(before, at))
+            .chain([with(damaged, 4)])
+            .chain((5..9).map(|at| with(behind, at)))
+            .flat_map(|batch| batch.bytes())
+            .collect();
+        let (_dir, salvaged) = salvaged(&[(0, bytes)], &[]);
+        let epochs: Vec<i32> = read_partition(&salvaged.partition(0)).iter().map(|batch| batch.leader_epoch).collect();
+        assert_eq!(epochs[4], right, "{before} {damaged} {behind}: {epochs:?}");
+        assert_eq!(salvaged.outcomes(), ["mended"]);
+    }
+}
+
+#[test]
+fn what_is_lost_at_a_known_place_is_told_of_that_place() {
+    let batch = |first: i64| Bat::of((first..first + 3).map(|at| commit(at, "g", "t", at as i32, at)).collect());
+    let mut bytes: Vec<Vec<u8>> = [0, 3, 6, 9].map(|first| batch(first).bytes()).to_vec();
+    // By one: both ranges overlap.
+    bytes[1][7] = 4;
+    let (_dir, salvaged) = salvaged(&[(0, bytes.concat())], &[]);
+    let lost = salvaged.of_kind("lost-key");
+    let told: Vec<_> = lost.iter().map(|line| (line["offset"].clone(), line["offsetSaid"].clone())).collect();
+    assert_eq!(told, [(json!(3), json!(4)), (json!(4), json!(5)), (json!(5), json!(6))], "{:#?}", salvaged.lines);
+}
+
+#[test]
+fn a_last_batch_that_is_whole_but_for_its_length_is_no_torn_write() {
+    let verified = |folder: &Path| common::grouplog(folder, ["verify", "-q", "."]).status.code();
+    for (magic, at) in [(2, 9), (1, 9), (0, 9)] {
+        let batch = |at: i64| Bat {
+            magic,
+            leader_epoch: if magic == 2 { 0 } else { -1 },
+            ..Bat::of(vec![commit(at, "g", "t", 0, at)])
+        };
+        let mut bytes: Vec<Vec<u8>> = (0..5).map(|at| batch(at).bytes()).collect();
+        let last = bytes.last_mut().unwrap();
+        let len = last.len();
+        // The CRC tells of the length only as long as nothing else is damaged.
+        (last[at], last[len - 12], last[len - 20]) = (last[at] ^ 0x80, last[len - 12] ^ 0x41, last[len - 20] ^ 0x13);
+        let (dir, salvaged) = salvaged(&[(0, bytes.concat())], &[]);
+        assert_eq!((salvaged.code, salvaged.outcomes()), (3, vec!["lost"]), "{magic}: {:#?}", salvaged.lines);
+        assert_eq!(verified(&dir.path().join("log/__consumer_offsets-0")), Some(3), "{magic}");
+        // Cut within, it is a torn write.
+        let mut torn = bytes.concat();
+        torn.truncate(torn.len() - 3);
+        let (dir, salvaged) = self::salvaged(&[(0, torn)], &[]);
+        assert_eq!((salvaged.code, salvaged.outcomes()), (0, vec!["normal"]), "{magic}: {:#?}", salvaged.lines);
+        assert_eq!(verified(&dir.path().join("log/__consumer_offsets-0")), Some(0), "{magic}");
+    }
+}
+
+#[test]
+fn what_is_kept_in_doubt_takes_no_offsets_from_what_is_sound() {
+    let mut bytes = batches(0..20);
+    // The last offset delta would reach far into what follows; the CRC cannot tell where two bytes are wrong.
+    let len = bytes[9].len();
+    (bytes[9][26], bytes[9][len - 12]) = (0x87, bytes[9][len - 12] ^ 0x41);
+    let (_dir, salvaged) = salvaged(&[(0, bytes.concat())], &["--keep-doubtful"]);
+    assert_eq!(offsets(&salvaged), Vec::from_iter(0..20), "{:#?}", salvaged.lines);
+    assert_eq!(salvaged.outcomes(), ["kept-doubtful"]);
+}

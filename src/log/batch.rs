@@ -28,6 +28,8 @@ pub fn head_length(magic: u8) -> usize {
 }
 /// Where the magic byte stands, in all magics.
 pub const MAGIC_AT: usize = 16;
+/// Where the last offset stands in a head of magic 2, counted from the base offset.
+pub const LAST_OFFSET_DELTA_AT: usize = 23;
 /// The first byte that the CRC of magic 2 covers: what stands before (base offset, length, leader epoch, magic) can
 /// change without touching it.
 pub const CRC_FROM: usize = 21;

@@ -2,7 +2,7 @@
 //!
 //! Must not know: where messages begin in a file, and what keys and values mean.
 
-use super::batch::{Batch, Header, PREFIX_LENGTH, TimestampType};
+use super::batch::{Batch, Header, MAGIC_AT, PREFIX_LENGTH, TimestampType};
 use super::codec::{Codec, Inflater};
 use super::headers::Headers;
 use super::record::{BadRecord, LegacyFields, Record, Records, Site};
@@ -53,6 +53,20 @@ pub(super) fn fills_its_size(bytes: &[u8], magic: u8, size: usize) -> bool {
         Some(value) => value_at.checked_add(value + 4) == Some(size + PREFIX_LENGTH),
         None => false,
     }
+}
+
+/// Whether bytes that end too early can be the front of a message: as far as its fields are there, they agree with its
+/// size.
+pub(super) fn may_be_head(bytes: &[u8], magic: u8) -> bool {
+    let word = |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk()).map(|it| i32::from_be_bytes(*it));
+    let key_at = if magic == 0 { 18 } else { 26 };
+    let (size, key) = (word(8).map_or(0, i64::from), word(key_at).map(i64::from));
+    let value_at = key.and_then(|key| usize::try_from(key.max(0)).ok()?.checked_add(key_at + 4));
+    let fits = match value_at.and_then(word) {
+        Some(_) => usize::try_from(size).is_ok_and(|size| fills_its_size(bytes, magic, size)),
+        None => key.is_none_or(|key| (-1..size).contains(&key)),
+    };
+    fits && bytes.get(MAGIC_AT + 1).is_none_or(|attributes| attributes & 0xf0 == 0)
 }
 
 fn parse<'a>(bytes: &'a [u8]) -> Result<Message<'a>, (Fault, Message<'a>)> {

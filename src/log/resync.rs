@@ -3,7 +3,7 @@
 //! Must not know: mappings and iteration. Judges by structure first, by CRC last, and within a budget, so that no
 //! file takes more than a fixed multiple of its length.
 
-use super::batch::{Batch, CRC_FROM, HEADER_LENGTH, MAGIC_AT, PREFIX_LENGTH};
+use super::batch::{Batch, CRC_FROM, HEADER_LENGTH, LAST_OFFSET_DELTA_AT, MAGIC_AT, PREFIX_LENGTH};
 use super::codec::Codec;
 use super::frame::{Shape, shape, sound, zeros};
 use super::inside::{RecordWalk, is_filled_batch};
@@ -21,7 +21,7 @@ const MOST_LEADING_ZEROS: usize = 11;
 /// batch a broker accepts by default (1 MiB).
 const WINDOW: usize = 2 << 20;
 /// So many sound batches in a row are no accident.
-const LONG_CHAIN: usize = 16;
+const LONG_CHAIN: usize = 6;
 /// Most batches of this topic are shorter.
 const SMALL: usize = 4 << 10;
 /// Bytes that may be looked at, as a multiple of the file's length, before resyncing gets less careful.
@@ -52,12 +52,23 @@ pub(super) struct Offsets {
     pub previous: Option<i64>,
     /// Its magic.
     pub previous_magic: Option<u8>,
+    /// Where what stands since the last damage may be of another place: the last offset of what stood before that.
+    pub earlier: Option<Option<i64>>,
 }
 
 impl Offsets {
     /// Whether a batch that begins with this offset could stand next.
     pub(super) fn fit(&self, base_offset: i64) -> bool {
-        let floor = self.previous.map(|previous| previous.saturating_add(1)).or(self.base).unwrap_or(0);
+        self.fit_behind(self.previous, base_offset)
+    }
+
+    /// As [`Offsets::fit`]; also where the batches before may be what does not belong there.
+    fn may_fit(&self, base_offset: i64) -> bool {
+        self.fit(base_offset) || self.earlier.is_some_and(|earlier| self.fit_behind(earlier, base_offset))
+    }
+
+    fn fit_behind(&self, previous: Option<i64>, base_offset: i64) -> bool {
+        let floor = previous.map(|previous| previous.saturating_add(1)).or(self.base).unwrap_or(0);
         let floor = floor.max(0);
         base_offset >= floor && (self.unknown() || base_offset - floor <= GREATEST_OFFSET_STEP)
     }
@@ -111,9 +122,8 @@ impl Resync {
             Shape::Torn { need } => {
                 let torn = FaultKind::TornBatch { need: need as u64, have: rest.len() as u64 };
                 let behind = FaultKind::BadBatchLength((need - PREFIX_LENGTH) as i32);
-                // What a stop cut short does not end as a whole one would.
-                let is_whole = is_filled_batch(rest) || is_filled_message(rest);
-                let last = if is_whole { behind.clone() } else { torn };
+                // What a stop cut short begins as a batch does, and does not end as a whole one would.
+                let last = if may_be_torn(rest) { torn } else { behind.clone() };
                 self.hole(bytes, at, offsets, behind, last)
             }
             Shape::Bad(fault) => self.hole(bytes, at, offsets, fault.clone(), fault),
@@ -286,7 +296,7 @@ impl Resync {
             if !count_is_plausible(&batch) || self.check_crc(bytes, place, length).is_err() {
                 break;
             }
-            let fit = offsets.fit(batch.header().base_offset);
+            let fit = offsets.may_fit(batch.header().base_offset);
             fits |= fit && chain == 0;
             later_fits |= fit;
             chain += 1;
@@ -379,6 +389,25 @@ fn is_small_and_right(bytes: &[u8], at: usize) -> bool {
     let length = sound(bytes, at);
     let whole = bytes.get(at..at + length).filter(|_| (1..=SMALL).contains(&length));
     whole.and_then(|whole| Batch::new(whole, at as u64)).is_some_and(|batch| batch.check_crc().is_ok())
+}
+
+/// Whether bytes can be the front of a batch that goes on behind them.
+fn may_be_torn(rest: &[u8]) -> bool {
+    match rest.get(MAGIC_AT) {
+        Some(2) => may_be_head(rest) && !is_filled_batch(rest),
+        Some(magic) => legacy::may_be_head(rest, *magic),
+        None => true,
+    }
+}
+
+/// Whether what is there of a head of magic 2 makes sense behind its magic.
+fn may_be_head(rest: &[u8]) -> bool {
+    let word = |at: usize| rest.get(at..).and_then(|rest| rest.first_chunk()).map(|it| i32::from_be_bytes(*it));
+    let (delta, count) = (word(LAST_OFFSET_DELTA_AT), word(HEADER_LENGTH - 4));
+    let attributes = rest.get(CRC_FROM..).and_then(|rest| rest.first_chunk());
+    attributes.is_none_or(|&[high, low]| high == 0 && low < 0x80 && low & 7 <= 4)
+        && delta.is_none_or(|delta| delta >= 0)
+        && count.is_none_or(|count| count >= 0 && delta.is_none_or(|delta| i64::from(count) <= i64::from(delta) + 1))
 }
 
 /// Whether only the length field can be wrong with a head: then its CRC tells where it ends, and nothing else does,

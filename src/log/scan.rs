@@ -14,6 +14,8 @@ use crate::machine::map::{HELD, Mapping, WINDOW};
 /// costs more than checking every CRC.
 const LOOK_AHEAD: usize = 3 << 10;
 const CACHE_LINE: usize = 64;
+/// A piece of another place, such as a sector that was written to a wrong one, is not longer.
+const PIECE: usize = 16 << 10;
 /// Lines called for behind every batch.
 const FEWEST_LINES: usize = 4;
 
@@ -91,6 +93,10 @@ pub struct Spans<'a> {
     before_previous: Place,
     /// The last offset and the magic of the last batch whose CRC was seen to hold, and the batch before at that time.
     believed: (Place, Option<(i64, u8)>),
+    /// Where what stands since the last hole begins.
+    run_from: usize,
+    /// The last offset of what stood before that hole, as far as that was more than a piece; None before the first hole.
+    earlier: Option<Option<i64>>,
     /// The hole that was just met, on its way out.
     hole: Option<Hole>,
     resync: Resync,
@@ -128,6 +134,8 @@ impl<'a> Spans<'a> {
             previous: (0, 0),
             before_previous: (0, 0),
             believed: ((0, 0), None),
+            run_from: at,
+            earlier: None,
             hole: None,
             resync: Resync::new(bytes.len()),
         };
@@ -217,7 +225,8 @@ impl<'a> Spans<'a> {
             self.believed = (self.previous, seen.or(self.believed.1));
         }
         let (previous, previous_magic) = self.believed.1.unzip();
-        Offsets { base: self.base_offset, previous, previous_magic }
+        let earlier = self.earlier.filter(|_| self.at - self.run_from <= PIECE);
+        Offsets { base: self.base_offset, previous, previous_magic, earlier }
     }
 
     fn is_cut_before(&self, end: usize) -> bool {
@@ -232,7 +241,11 @@ impl<'a> Spans<'a> {
 
     fn put_hole(&mut self, length: usize, fault: FaultKind, base_offset: Option<i64>, is_whole_batch: bool) -> Next {
         let position = self.at as u64;
+        if self.earlier.is_none() || self.at - self.run_from > PIECE {
+            self.earlier = Some(self.offsets().previous);
+        }
         self.at += length;
+        self.run_from = self.at;
         self.frame = sound(self.bytes, self.at);
         self.hole = Some(Hole { position, length: length as u64, fault, base_offset, is_whole_batch });
         Next::Hole

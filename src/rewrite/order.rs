@@ -234,7 +234,7 @@ impl Sorter<'_> {
         if goes_back {
             self.explode_top()?;
         }
-        let yields = goes_back && !self.is_borne_out_less(&head.piece);
+        let yields = goes_back && !(self.is_borne_out_less(&head.piece) && self.chain.is_light(&head.piece));
         if let Some(top) = self.top().filter(|_| yields) {
             let (top, below) = (top.clone(), self.below_top());
             let top_span = top.piece.last.saturating_sub(top.piece.first).saturating_add(1);

@@ -10,6 +10,7 @@ use crate::log::dir::{OtherFile, OtherKind, PartitionDir, Variant};
 use crate::log::producer_state::{self, ABORTED_VERSION, AbortedTxn};
 use crate::log::{checkpoint, index};
 use crate::model::load::checkpoint_offset;
+use std::path::Path;
 
 /// Files of the log dir that name an offset for each partition that its log had come to: what is replicated, flushed, clean.
 const CHECKPOINTS: [&str; 3] =
@@ -116,6 +117,25 @@ pub(super) fn tell(log: &mut Log, role: Role, sources: &Sources, proofs: &[Proof
         .collect();
     log.incidents.extend(found);
     log.incidents.extend(own.last().and_then(|last| log_cut(last, log, proofs)));
+}
+
+/// Says of a folder without a segment what is missing: a broker's has one at least.
+pub(super) fn tell_all_gone(log: &mut Log, folder: &Path, sources: &mut Sources, proofs: &[Proof]) {
+    let first = log.log_start.unwrap_or(0);
+    let name = format!("{first:020}.log");
+    let path = folder.join(&name);
+    let id = sources.add(Source { path, name, base_offset: Some(first), len: 0, role: Role::Own });
+    let end = |proof: &Proof| match proof.what {
+        Proved::Log(end) | Proved::Segment { end, .. } | Proved::Gone(end) => end,
+    };
+    let farthest = proofs.iter().map(|proof| (end(proof), &proof.file)).max().filter(|(end, _)| *end > first);
+    let mut incident = Incident::of(id, 0, 0, "segment-missing", Outcome::Lost);
+    incident.message = "no segment is here".to_owned();
+    if let Some((end, file)) = farthest {
+        incident.message.push_str(&format!("; by {file} the log went on to offset {} at least", end - 1));
+    }
+    incident.first = Some(first);
+    log.incidents.push(incident);
 }
 
 /// A segment of the log's own, and what is known of its end.

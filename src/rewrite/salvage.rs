@@ -38,6 +38,8 @@ pub struct FileIn {
 pub struct Wreck {
     /// The segments that count, in order.
     pub own: Vec<FileIn>,
+    /// The folder they are in, if it could be read.
+    pub folder: Option<PathBuf>,
     /// Segment files beside them that do not count.
     pub leftovers: Vec<FileIn>,
     /// Other copies.

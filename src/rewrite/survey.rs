@@ -7,14 +7,13 @@ use super::look::{LZ4_CHECKSUM, Look, look, reads_whole};
 use super::plan::{Edit, Piece, SourceId, Thin};
 use super::report::{Incident, Outcome, Producer};
 use crate::fault::FaultKind;
-use crate::log::batch::{CRC_FROM, MAGIC_AT, PREFIX_LENGTH};
+use crate::log::batch::{CRC_FROM, LAST_OFFSET_DELTA_AT, MAGIC_AT, PREFIX_LENGTH};
 use crate::log::mend::{Change, likely};
 use crate::log::{Batch, Codec, Hole, Inflater, Segment, Span};
 use std::io;
 
 /// Where fields of a head of magic 2 stand.
 const ATTRIBUTES_AT: usize = 21;
-const LAST_OFFSET_DELTA_AT: usize = 23;
 const MAX_TIMESTAMP_AT: usize = 35;
 /// Fewer zeros are no sign of a disk that lost its writes.
 const FEWEST_ZEROS: usize = 8;

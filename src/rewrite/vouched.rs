@@ -6,6 +6,7 @@
 use super::look::look;
 use super::order::incident_of;
 use super::plan::{Piece, Sources, frames};
+use super::reached::{Proof, Proved};
 use super::report::{Incident, Outcome};
 use super::survey::{Entry, Part};
 use super::union::Log;
@@ -153,8 +154,37 @@ pub(super) fn prove_places(log: &mut Log, copy: &Log, sources: &mut Sources, max
     }
     for (first, print) in places {
         if let Some(right) = doubted.get(&print).copied().flatten() {
-            take_out(log, first, right);
+            let message =
+                format!("base offset {first} is damaged: in another copy the same batch stands at offset {right}");
+            take_out(log, first, right, message);
         }
+    }
+    Ok(())
+}
+
+/// Takes a last batch out that others do not lead to, if a snapshot of producers says that the log ended where that batch
+/// would end right behind them: a broker that stops writes one at the end of the log.
+///
+/// # Errors
+/// If a file cannot be read again.
+pub(super) fn believe_snapshots(
+    log: &mut Log,
+    proofs: &[Proof],
+    sources: &mut Sources,
+    max_inflated: usize,
+) -> io::Result<()> {
+    if !proofs.iter().any(|proof| proof.file.ends_with(".snapshot")) {
+        return Ok(());
+    }
+    part_last(log, sources, &mut Inflater::with_limit(max_inflated))?;
+    let [.., before, last] = log.parts.as_slice() else { return Ok(()) };
+    let (first, right) = (last.piece.first, before.piece.last.saturating_add(1));
+    let end = right.saturating_add(last.piece.last.saturating_sub(first)).saturating_add(1);
+    let is_alone = last.piece.batches == 1 && last.piece.edit.is_none() && first > right;
+    let says_so = |proof: &&Proof| proof.what == Proved::Log(end) && proof.file.ends_with(".snapshot");
+    if let Some(proof) = proofs.iter().find(says_so).filter(|_| is_alone) {
+        let message = format!("base offset {first} is damaged: by {} the log ended at {end}", proof.file);
+        take_out(log, first, right, message);
     }
     Ok(())
 }
@@ -205,7 +235,7 @@ fn unsure(log: &Log) -> Vec<Piece> {
     pieces
 }
 
-fn take_out(log: &mut Log, first: i64, right: i64) {
+fn take_out(log: &mut Log, first: i64, right: i64, message: String) {
     let place = log.parts.partition_point(|part| part.piece.first < first);
     if log.parts.get(place).is_none_or(|part| part.piece.first != first) {
         return;
@@ -227,8 +257,7 @@ fn take_out(log: &mut Log, first: i64, right: i64) {
         }
     }
     let mut incident = incident_of(&piece, "offset-order", Outcome::Lost);
-    incident.message =
-        format!("base offset {first} is damaged: in another copy the same batch stands at offset {right}");
+    incident.message = message;
     (incident.first, incident.last) = (Some(floor), to);
     // Others are known by their place: what was said of where it stands is written over.
     let is_told = |it: &&mut Incident| {

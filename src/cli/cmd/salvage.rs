@@ -85,14 +85,23 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Every other copy must hold one of the partitions, or it would be of no use and nobody would know.
 /// What the files beside a copy's segments prove.
 fn proven(copy: &Partition) -> Vec<Proof> {
     copy.dir.as_ref().map(proofs).unwrap_or_default()
 }
 
+/// Every other copy must hold one of the partitions, or it would be of no use and nobody would know.
 fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Partition>]) -> Result<()> {
+    let real = |partition: &Partition| partition.path().canonicalize().ok();
     for (path, held) in args.also.iter().zip(replicas) {
+        if let Some(same) =
+            held.iter().find(|copy| partitions.iter().any(|own| real(own).is_some() && real(own) == real(copy)))
+        {
+            let (path, same) = (path.display(), same.path().display());
+            return Err(
+                Usage(format!("{path}: {same} is what is salvaged itself; pass another copy with --also")).into()
+            );
+        }
         if held.iter().any(|copy| partitions.iter().any(|own| own.number == copy.number)) {
             continue;
         }
@@ -271,6 +280,7 @@ impl Work<'_> {
         let start = partition.dir.as_ref().and_then(|dir| log_start(&dir.path, partition.number?));
         Wreck {
             own: opened(files(partition)),
+            folder: partition.dir.as_ref().filter(|_| partition.unlisted.is_none()).map(|dir| dir.path.clone()),
             leftovers: opened(leftovers.collect()),
             replicas: self
                 .copies(partition.number)

@@ -1,5 +1,5 @@
 //! Which batches bear each other out: of all ways through a log in ascending order of offsets, the one that takes in most
-//! bytes. What it leaves out is odd.
+//! batches, of which each has a base offset of its own. What it leaves out is odd.
 //!
 //! Only what collides with something is taken apart, and there into runs of batches that follow each other without a gap.
 //! Must not know: what becomes of what is odd.
@@ -27,9 +27,16 @@ pub(super) struct Chain {
 struct Odd {
     /// The byte it ends at.
     to: u64,
-    /// Whether it is a few batches high above what stands before and behind them.
+    /// Whether the way that it collides with is at least twice as heavy.
+    is_light: bool,
+    /// Whether it is light, and a few batches high above what stands before and behind them.
     is_outlier: bool,
 }
+
+/// What a batch weighs.
+const BATCH: u64 = 2;
+/// What one does that says little of its offset.
+const LEAST: u64 = 1;
 
 /// Batches that follow each other without a gap; or a piece that nothing collides with.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +55,7 @@ impl Run {
         let Piece { source, from, to, first, last, batches, .. } = part.piece;
         // The base offset of a batch whose head is damaged says little, and nothing vouches for what is kept in doubt.
         let says_little = is_hurt_in_front(part) || part.piece.edit.thin.is_some();
-        let weight = if says_little { 1 } else { part.piece.len() };
+        let weight = if says_little { LEAST } else { batches * BATCH };
         Run { source, from, to, first, last, batches, weight }
     }
 }
@@ -81,6 +88,11 @@ impl Chain {
     /// Whether a piece, or that which it is of, is odd.
     pub(super) fn is_odd(&self, piece: &Piece) -> bool {
         self.find(piece).is_some()
+    }
+
+    /// Whether a piece is odd, and there is no doubt that what it collides with is not.
+    pub(super) fn is_light(&self, piece: &Piece) -> bool {
+        self.find(piece).is_some_and(|odd| odd.is_light)
     }
 
     /// Whether a piece is of a few batches high above what stands before and behind them.
@@ -127,16 +139,22 @@ fn take_apart(part: &Part, sources: &mut Sources, inflater: &mut Inflater, runs:
         let (seen, from, to) = (look(&batch, inflater), batch.position(), batch.position() + batch.len());
         match runs.get_mut(begin..).and_then(<[Run]>::last_mut) {
             Some(run) if run.last.checked_add(1) == Some(seen.first) => {
-                (run.to, run.last, run.batches, run.weight) =
-                    (to, seen.last, run.batches + 1, run.weight + batch.len());
+                (run.to, run.last, run.batches, run.weight) = (to, seen.last, run.batches + 1, run.weight + BATCH);
             }
             _ => {
                 let (first, last) = (seen.first, seen.last);
-                runs.push(Run { source: part.piece.source, from, to, first, last, batches: 1, weight: to - from });
+                runs.push(Run { source: part.piece.source, from, to, first, last, batches: 1, weight: BATCH });
             }
         }
     }
     Ok(())
+}
+
+/// A way that ends in a run: what it weighs, then in how many places it goes on without a gap, and that run.
+type Way = (u64, u64, Option<usize>);
+
+fn is_better(way: Way, than: Way) -> bool {
+    (way.0, way.1) > (than.0, than.1)
 }
 
 /// Whether each run is on the heaviest way through all of them that ascends.
@@ -144,35 +162,37 @@ fn heaviest(runs: &[Run]) -> Vec<bool> {
     let mut ends: Vec<i64> = runs.iter().map(|run| run.last).collect();
     ends.sort_unstable();
     ends.dedup();
-    // A Fenwick tree: at i, the heaviest way that ends in one of the offsets from (i + 1) - lowbit(i + 1) to i, and its
-    // last run.
-    let mut tree: Vec<(u64, Option<usize>)> = vec![(0, None); ends.len()];
+    // The best way that ends in each of them; and a Fenwick tree: at i, the best that ends in one of those from
+    // (i + 1) - lowbit(i + 1) to i.
+    let mut exact: Vec<Way> = vec![(0, 0, None); ends.len()];
+    let mut tree = exact.clone();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(runs.len());
-    let mut best = (0, None);
+    let mut best = (0, 0, None);
     for (number, run) in runs.iter().enumerate() {
-        let mut longest = (0, None);
+        let mut way = (0, 0, None);
         let mut at = ends.partition_point(|end| *end < run.first);
+        let touches =
+            at.checked_sub(1).filter(|at| ends.get(*at).and_then(|end| end.checked_add(1)) == Some(run.first));
         while let Some(found) = at.checked_sub(1).and_then(|at| tree.get(at)) {
-            if found.0 > longest.0 {
-                longest = *found;
-            }
+            way = if is_better(*found, way) { *found } else { way };
             at &= at - 1;
         }
-        before.push(longest.1);
-        let way = (longest.0 + run.weight, Some(number));
-        if way.0 > best.0 {
-            best = way;
-        }
+        let linked = touches.and_then(|at| exact.get(at)).filter(|it| it.2.is_some()).map(|it| (it.0, it.1 + 1, it.2));
+        way = linked.filter(|linked| is_better(*linked, way)).unwrap_or(way);
+        before.push(way.2);
+        let way = (way.0 + run.weight, way.1, Some(number));
+        best = if is_better(way, best) { way } else { best };
         let mut at = ends.partition_point(|end| *end < run.last) + 1;
+        if let Some(room) = exact.get_mut(at - 1).filter(|room| is_better(way, **room)) {
+            *room = way;
+        }
         while let Some(room) = at.checked_sub(1).and_then(|at| tree.get_mut(at)) {
-            if way.0 > room.0 {
-                *room = way;
-            }
+            *room = if is_better(way, *room) { way } else { *room };
             at += at & at.wrapping_neg();
         }
     }
     let mut stays = vec![false; runs.len()];
-    let mut next = best.1;
+    let mut next = best.2;
     while let Some(number) = next {
         if let Some(stays) = stays.get_mut(number) {
             *stays = true;
@@ -183,26 +203,33 @@ fn heaviest(runs: &[Run]) -> Vec<bool> {
 }
 
 fn odd(runs: &[Run], stays: &[bool]) -> BTreeMap<(SourceId, u64), Odd> {
-    // Behind each run, where the way goes on.
-    let mut goes_on: Vec<Option<i64>> = Vec::with_capacity(runs.len());
-    let mut next = None;
-    for (run, stays) in runs.iter().zip(stays).rev() {
-        goes_on.push(next);
-        next = if *stays { Some(run.first) } else { next };
-    }
+    let way: Vec<&Run> = runs.iter().zip(stays).filter(|(_, stays)| **stays).map(|(run, _)| run).collect();
+    // The weight of all of the way before each of its runs.
+    let mut sums = vec![0];
+    sums.extend(way.iter().scan(0, |sum, run| {
+        *sum += run.weight;
+        Some(*sum)
+    }));
+    let weight =
+        |from: usize, to: usize| sums.get(to).zip(sums.get(from)).map_or(0, |(to, from)| to.saturating_sub(*from));
     let mut odd = BTreeMap::new();
-    // What stands before, but for outliers; and of the way.
-    let (mut before, mut way) = (i64::MIN, i64::MIN);
-    for ((run, stays), next) in runs.iter().zip(stays).zip(goes_on.into_iter().rev()) {
-        let is_high = run.first > way && next.is_some_and(|next| next < run.first);
-        let is_outlier = !stays && is_high && run.batches <= MOST_STRAY && before.checked_add(1) != Some(run.first);
-        if !stays {
-            odd.insert((run.source, run.from), Odd { to: run.to, is_outlier });
+    // What stands before, but for outliers; and how much of the way.
+    let (mut before, mut passed) = (i64::MIN, 0);
+    for (run, stays) in runs.iter().zip(stays) {
+        if *stays {
+            (before, passed) = (run.last, passed + 1);
+            continue;
         }
+        let above = way.partition_point(|it| it.last < run.first).min(passed);
+        let below = way.partition_point(|it| it.first <= run.last).max(passed);
+        let is_light = weight(above, below) >= 2 * run.weight;
+        let is_high = above == passed && way.get(passed).is_some_and(|next| next.first < run.first);
+        let follows = before.checked_add(1) == Some(run.first);
+        let is_outlier = is_light && is_high && run.batches <= MOST_STRAY && !follows;
+        odd.insert((run.source, run.from), Odd { to: run.to, is_light, is_outlier });
         if !is_outlier {
             before = run.last;
         }
-        way = if *stays { run.last } else { way };
     }
     odd
 }

@@ -40,7 +40,16 @@ impl<'g> Gathering<'g> {
         self.log = log;
         misnamed::tell(&mut self.log, &mut self.sources, &files, self.manner.max_inflated)?;
         self.log.log_start = wreck.log_start;
-        reached::tell(&mut self.log, Role::Own, &self.sources, &wreck.proofs);
+        match &wreck.folder {
+            Some(folder) if wreck.own.is_empty() => {
+                reached::tell_all_gone(&mut self.log, folder, &mut self.sources, &wreck.proofs);
+            }
+            _ => {
+                let max_inflated = self.manner.max_inflated;
+                vouched::believe_snapshots(&mut self.log, &wreck.proofs, &mut self.sources, max_inflated)?;
+                reached::tell(&mut self.log, Role::Own, &self.sources, &wreck.proofs);
+            }
+        }
         Ok(())
     }
 

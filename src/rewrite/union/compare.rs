@@ -11,34 +11,67 @@ use super::{Cursor, Joined, Log, MOST_CONFLICTS, Union};
 use crate::log::{Batch, Inflater, Segment};
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::RangeInclusive;
 
 impl Union<'_> {
     /// The first offset at which both logs have batches of different leader epochs. No CRC covers the epoch: where the
-    /// batches are the same but for it, it is what is damaged.
+    /// batches are the same but for it, it is what is damaged. Nor does one cover the base offset: what stands beside
+    /// damage is not believed; and logs that parted never meet again.
     pub(super) fn divergence(&mut self, log: &Log, replica: &Log) -> io::Result<Option<Divergence>> {
+        let (edges, their_edges) = (Edges::of(&log.incidents), Edges::of(&replica.incidents));
         for (ours, theirs) in overlaps(&log.parts, &replica.parts) {
             let Some(found) = divergence(ours, theirs) else { continue };
-            if !self.is_same_but_for_the_epoch(&ours.piece, &theirs.piece)? {
+            let (ours, theirs) = (&ours.piece, &theirs.piece);
+            if edges.touch(ours) && ours.batches == 1 || their_edges.touch(theirs) && theirs.batches == 1 {
+                continue;
+            }
+            let told = self.both_tell(ours, theirs)?;
+            if told && !self.is_same_but_for_the_epoch(ours, theirs)? && !self.meet_again(log, replica, found.offset)? {
                 return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    fn is_same_but_for_the_epoch(&mut self, ours: &Piece, theirs: &Piece) -> io::Result<bool> {
-        if ours.edit.thin.is_some() || theirs.edit.thin.is_some() {
-            return Ok(false);
+    /// Whether two pieces have records at the same offsets.
+    fn both_tell(&mut self, ours: &Piece, theirs: &Piece) -> io::Result<bool> {
+        let both = (ours.first.max(theirs.first), ours.last.min(theirs.last));
+        Ok(!self.slice(ours, both)?.is_empty() && !self.slice(theirs, both)?.is_empty())
+    }
+
+    /// Whether two logs have the same batch in the same leader epoch behind an offset.
+    fn meet_again(&mut self, log: &Log, replica: &Log, offset: i64) -> io::Result<bool> {
+        for (ours, theirs) in overlaps(&log.parts, &replica.parts) {
+            let (ours, theirs) = (&ours.piece, &theirs.piece);
+            let both = ours.first.max(theirs.first)..=ours.last.min(theirs.last);
+            if *both.start() <= offset || ours.epoch != theirs.epoch {
+                continue;
+            }
+            let (ours, theirs) = (self.prints(ours, &both)?, self.prints(theirs, &both)?);
+            // Both ascend.
+            if ours.iter().any(|print| theirs.binary_search(print).is_ok()) {
+                return Ok(true);
+            }
         }
+        Ok(false)
+    }
+
+    fn is_same_but_for_the_epoch(&mut self, ours: &Piece, theirs: &Piece) -> io::Result<bool> {
         let both = ours.first.max(theirs.first)..=ours.last.min(theirs.last);
-        let mut prints = |piece: &Piece| -> io::Result<Vec<(i64, u32, i32)>> {
-            let segment = self.sources.open(piece.source)?;
-            let mut room = Vec::new();
-            let batches = patched_frames(segment.bytes(), (piece.from, piece.to), &piece.edit.patch, &mut room);
-            let common = batches.map(|batch| batch.header()).filter(|it| both.contains(&it.base_offset));
-            Ok(common.map(|it| (it.base_offset, it.crc, it.length as i32)).collect())
-        };
-        let (ours, theirs) = (prints(ours)?, prints(theirs)?);
+        let (ours, theirs) = (self.prints(ours, &both)?, self.prints(theirs, &both)?);
         Ok(!ours.is_empty() && ours == theirs)
+    }
+
+    /// What makes the batches of a piece what they are but for their epoch: base offset, CRC and length.
+    fn prints(&mut self, piece: &Piece, within: &RangeInclusive<i64>) -> io::Result<Vec<(i64, u32, u64)>> {
+        if piece.edit.thin.is_some() {
+            return Ok(Vec::new());
+        }
+        let segment = self.sources.open(piece.source)?;
+        let mut room = Vec::new();
+        let batches = patched_frames(segment.bytes(), (piece.from, piece.to), &piece.edit.patch, &mut room);
+        let headers = batches.map(|batch| batch.header()).filter(|it| within.contains(&it.base_offset));
+        Ok(headers.map(|it| (it.base_offset, it.crc, it.length)).collect())
     }
 
     /// Compares what both logs have below an offset, batch by batch. Batches keep their base offsets in every copy.

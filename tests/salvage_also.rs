@@ -241,3 +241,44 @@ fn a_damaged_epoch_where_leaders_changed_cuts_nothing_off() {
         assert_eq!(lost(&salvaged), [], "{own} {also}");
     }
 }
+
+/// A damaged base offset of a copy puts a batch of another epoch at offsets of ours, which go on as they did in both.
+#[test]
+fn a_damaged_copy_overrules_nothing() {
+    let with = |epoch: i32, at: i64| Bat { leader_epoch: epoch, ..one(at) };
+    let log = |compacted: std::ops::Range<i64>| {
+        (0..60).filter(move |at| !compacted.contains(at)).map(move |at| with(if at < 40 { 2 } else { 4 }, at).bytes())
+    };
+    let own: Vec<Vec<u8>> = log(20..25).collect();
+    let mut hurt = own.clone();
+    // A batch of the later epoch in the gap that compaction left, and some bytes twice.
+    let mut stray = with(4, 45).bytes();
+    stray[7] = 22;
+    hurt.insert(20, stray);
+    hurt.insert(20, own[0][..50].to_vec());
+    hurt.insert(22, own[1][..50].to_vec());
+    let copies = Copies::new();
+    copies.write("own", &[(0, own.concat())]);
+    copies.write("rep", &[(0, hurt.concat())]);
+    let expected: Vec<i64> = (0..20).chain(25..60).collect();
+    let salvaged = copies.salvage("own", &["rep"], &[]);
+    assert_eq!(offsets(&salvaged), expected, "{:#?}", salvaged.lines);
+    // Also where the stray batch stands at offsets that the log has.
+    let whole: Vec<Vec<u8>> = log(0..0).collect();
+    let mut hurt = whole.clone();
+    hurt[20] = with(4, 45).bytes();
+    hurt[20][7] = 20;
+    copies.write("whole", &[(0, whole.concat())]);
+    copies.write("hurt", &[(0, hurt.concat())]);
+    let salvaged = copies.salvage("whole", &["hurt"], &[]);
+    assert_eq!(offsets(&salvaged), Vec::from_iter(0..60), "{:#?}", salvaged.lines);
+}
+
+#[test]
+fn a_log_is_no_copy_of_itself() {
+    let copies = Copies::new();
+    copies.write("own", &[(0, plain(0..10))]);
+    let salvaged = copies.salvage("own", &["own"], &[]);
+    assert_eq!(salvaged.code, 2);
+    assert!(salvaged.said.contains("is what is salvaged itself"), "{}", salvaged.said);
+}

@@ -150,7 +150,7 @@ fn a_last_batch_that_is_whole_but_for_its_length_is_no_torn_write() {
         assert_eq!((salvaged.code, salvaged.outcomes()), (3, vec!["lost"]), "{magic}: {:#?}", salvaged.lines);
         assert_eq!(verified(&dir.path().join("log/__consumer_offsets-0")), Some(3), "{magic}");
         // Cut within, it is a torn write.
-        let mut torn = bytes.concat();
+        let mut torn: Vec<u8> = (0..5).flat_map(|at| batch(at).bytes()).collect();
         torn.truncate(torn.len() - 3);
         let (dir, salvaged) = self::salvaged(&[(0, torn)], &[]);
         assert_eq!((salvaged.code, salvaged.outcomes()), (0, vec!["normal"]), "{magic}: {:#?}", salvaged.lines);
@@ -167,4 +167,83 @@ fn what_is_kept_in_doubt_takes_no_offsets_from_what_is_sound() {
     let (_dir, salvaged) = salvaged(&[(0, bytes.concat())], &["--keep-doubtful"]);
     assert_eq!(offsets(&salvaged), Vec::from_iter(0..20), "{:#?}", salvaged.lines);
     assert_eq!(salvaged.outcomes(), ["kept-doubtful"]);
+}
+
+/// Batches of 99 bytes and sectors of 512: what a sector begins with is the rest of a batch, or its head.
+#[test]
+fn a_piece_that_was_put_elsewhere_hides_nothing_behind_it() {
+    let whole = batches(0..60).concat();
+    for (from, to) in [(0, 4), (3, 9), (9, 3), (1, 2), (8, 0)] {
+        let mut swapped = whole.clone();
+        let sectors = |at: usize| at * 512..(at + 1) * 512;
+        swapped[sectors(from)].copy_from_slice(&whole[sectors(to)]);
+        swapped[sectors(to)].copy_from_slice(&whole[sectors(from)]);
+        let (_dir, salvaged) = salvaged(&[(0, swapped)], &[]);
+        let kept = offsets(&salvaged);
+        let size = one(0).len();
+        let is_hit = |at: usize| {
+            [from, to].iter().any(|sector| at * size < (sector + 1) * 512 && (at + 1) * size > sector * 512)
+        };
+        let sound: Vec<i64> = (0..60).filter(|at| !is_hit(*at)).map(|at| at as i64).collect();
+        let missing: Vec<&i64> = sound.iter().filter(|at| !kept.contains(at)).collect();
+        assert!(missing.is_empty(), "{from} {to}: {missing:?} {:#?}", salvaged.lines);
+    }
+}
+
+#[test]
+fn of_the_last_two_batches_the_one_that_fits_its_gap_is_misplaced() {
+    for bit in [0x10, 0x80] {
+        let mut bytes = batches(0..20);
+        bytes[18][5] ^= bit;
+        let (_dir, salvaged) = salvaged(&[(0, bytes.concat())], &["--mend"]);
+        assert_eq!(offsets(&salvaged), Vec::from_iter(0..20), "{:#?}", salvaged.lines);
+        assert_eq!(salvaged.outcomes(), ["mended"]);
+    }
+}
+
+#[test]
+fn a_snapshot_at_the_log_end_tells_of_a_last_base_offset() {
+    let mut bytes = batches(0..20);
+    bytes[19][3] ^= 8;
+    for (end, status, kept) in [(20, 3, 19), (19, 0, 20)] {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("log/__consumer_offsets-0");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(segment_name(0)), bytes.concat()).unwrap();
+        std::fs::write(folder.join(format!("{end:020}.snapshot")), []).unwrap();
+        let salvaged = salvage(&dir.path().join("new"), &[], &[&folder]);
+        assert_eq!((salvaged.code, offsets(&salvaged).len()), (status, kept), "{end}: {:#?}", salvaged.lines);
+    }
+}
+
+#[test]
+fn a_folder_without_segments_has_lost_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("log/__consumer_offsets-0");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("00000000000000000244.snapshot"), []).unwrap();
+    let salvaged = salvage(&dir.path().join("new"), &[], &[&dir.path().join("log")]);
+    let lost = salvaged.the("stretch");
+    assert_eq!(
+        (salvaged.code, lost["code"].as_str(), lost["firstOffset"].as_i64()),
+        (3, Some("segment-missing"), Some(0))
+    );
+    assert!(lost["message"].as_str().unwrap().contains("offset 243 at least"), "{lost:#}");
+    // What another copy has of it fills that.
+    let copy = dir.path().join("copy/__consumer_offsets-0");
+    std::fs::create_dir_all(&copy).unwrap();
+    std::fs::write(copy.join(segment_name(0)), batches(0..20).concat()).unwrap();
+    let salvaged = salvage(&dir.path().join("filled"), &["--also", copy.to_str().unwrap()], &[&dir.path().join("log")]);
+    assert_eq!((offsets(&salvaged), salvaged.outcomes()), (Vec::from_iter(0..20), vec!["filled"]));
+}
+
+#[test]
+fn what_does_not_begin_as_a_batch_is_no_torn_write() {
+    for magic in [0u8, 1, 2] {
+        // An offset, a length that goes far beyond the file, the magic, and noise.
+        let mut bytes = [vec![0; 8], 0x0080_0021i32.to_be_bytes().to_vec(), vec![0; 4], vec![magic]].concat();
+        bytes.extend(noise(900));
+        let (_dir, salvaged) = salvaged(&[(0, bytes)], &[]);
+        assert_eq!((salvaged.code, salvaged.outcomes()), (3, vec!["lost"]), "{magic}");
+    }
 }

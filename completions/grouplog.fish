@@ -232,7 +232,7 @@ never\t'Never'"
 complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l include-stray -d 'Read folders named -delete, -future or -stray too'
 complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l dry-run -d 'Say what would be kept and lost, and write nothing'
 complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l mend -d 'Put back a single changed bit or byte where the CRC says which, and base offsets where the neighbours do'
-complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l keep-doubtful -d 'Of batches whose CRC is wrong, keep the records that read whole; each is listed'
+complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l keep-doubtful -d 'Of batches of PATH whose CRC is wrong, keep the records that read whole; each is listed'
 complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l include-leftovers -d 'Take offsets that the log lacks from .deleted and other leftover files too, also where nothing is damaged'
 complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -l no-progress -d 'Show no progress bar on long work'
 complete -c grouplog -n "__fish_grouplog_using_subcommand salvage" -s q -l quiet -d 'Say nothing on stderr but errors'

@@ -45,18 +45,19 @@ fn noise(bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn two_pieces_that_changed_places_cost_nothing_of_what_stands_between() {
+fn two_pieces_that_changed_places_are_put_back() {
     let whole = batches(0..100);
     let mut swapped = whole.clone();
     // Both with torn edges, as where sectors end within batches.
-    for (place, from) in (20..24).zip(60..64).chain((60..64).zip(20..24)) {
+    for (place, from) in (20..28).zip(60..68).chain((60..68).zip(20..28)) {
         swapped[place] = whole[from].clone();
     }
-    for edge in [19, 24, 59, 64] {
+    let edges = [19, 28, 59, 68];
+    for edge in edges {
         swapped[edge] = noise(whole[edge].len());
     }
     let (_dir, salvaged) = salvaged(&[(0, swapped.concat())], &[]);
-    let kept: Vec<i64> = (0..19).chain(25..59).chain(65..100).collect();
+    let kept: Vec<i64> = (0..100).filter(|at| !edges.contains(&(*at as usize))).collect();
     assert_eq!(offsets(&salvaged), kept, "{:#?}", salvaged.lines);
     // Wherever an offset is missing, a stretch says so.
     let told = |at: i64| {
@@ -65,6 +66,20 @@ fn two_pieces_that_changed_places_cost_nothing_of_what_stands_between() {
         stretches.into_iter().map(range).any(|(first, last)| first.is_some_and(|it| it <= at) && last >= Some(at))
     };
     (0..100).filter(|at| !kept.contains(at)).for_each(|at| assert!(told(at), "{at}: {:#?}", salvaged.lines));
+}
+
+/// What compaction left free is no place for a piece of another log.
+#[test]
+fn a_piece_of_another_log_is_put_nowhere() {
+    let mut bytes: Vec<Vec<u8>> = batches(0..3);
+    bytes.extend(batches(60..100));
+    for (at, batch) in (20..28).zip(batches(10..18)) {
+        bytes[at] = batch;
+    }
+    (bytes[19], bytes[28]) = (noise(99), noise(99));
+    let (_dir, salvaged) = salvaged(&[(0, bytes.concat())], &[]);
+    let kept: Vec<i64> = (0..3).chain(60..76).chain(86..100).collect();
+    assert_eq!(offsets(&salvaged), kept, "{:#?}", salvaged.lines);
 }
 
 #[test]

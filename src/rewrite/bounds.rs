@@ -72,7 +72,7 @@ fn nearest(damaged: i32, before: Option<i32>, next: Option<i32>) -> Option<i32> 
 
 /// Says which offsets each stretch that is left out can have had: its own where they fit between its neighbours.
 pub(super) fn bound(survey: &mut Survey) {
-    let Survey { entries, incidents, end_by_name, bases } = survey;
+    let Survey { entries, incidents, end_by_name, bases, .. } = survey;
     let mut floor = bases.first().and_then(|(_, base)| *base).unwrap_or(0);
     let mut group: Vec<usize> = Vec::new();
     for (place, entry) in entries.iter().enumerate() {

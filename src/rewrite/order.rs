@@ -43,7 +43,7 @@ pub fn order(
 ) -> io::Result<Survey> {
     doubt_names(&mut survey, sources, max_inflated)?;
     doubt_epochs(&mut survey.entries, &mut survey.incidents);
-    let Survey { entries, incidents, bases, end_by_name } = survey;
+    let Survey { entries, incidents, bases, end_by_name, .. } = survey;
     let mut inflater = Inflater::with_limit(max_inflated);
     let chain = Chain::of(&entries, sources, &mut inflater)?;
     let base_of = bases.iter().filter_map(|(id, base)| Some((*id, (*base)?))).collect();
@@ -56,15 +56,17 @@ pub fn order(
         input: entries.into(),
         chain,
         overruled: Vec::new(),
+        displaced: Vec::new(),
         mend,
         interrupt,
     };
     sorter.run()?;
     sorter.restore_what_nothing_replaced()?;
+    let displaced = stray::in_order(std::mem::take(&mut sorter.displaced));
     let mut incidents = sorter.incidents;
     let entries = join(sorter.out.finish());
     let (entries, doubts) = doubt_behind_holes(entries, &mut incidents, sorter.sources, max_inflated)?;
-    let mut survey = Survey { entries, incidents: Vec::new(), bases, end_by_name };
+    let mut survey = Survey { entries, incidents: Vec::new(), bases, end_by_name, displaced };
     doubt_epochs(&mut survey.entries, &mut incidents);
     survey.incidents = incidents;
     bound(&mut survey);
@@ -85,6 +87,8 @@ struct Sorter<'s> {
     chain: Chain,
     /// What something later overruled, and whether by a higher leader epoch.
     overruled: Vec<(Part, bool)>,
+    /// Sound batches in a row that do not belong where they stand.
+    displaced: Vec<Part>,
     mend: bool,
     interrupt: &'s Interrupt,
 }
@@ -243,7 +247,7 @@ impl Sorter<'_> {
             let alone = below < head.piece.first
                 && head.piece.last < top.piece.first
                 && next.is_none_or(|next| next <= top.piece.last);
-            if !stands_well && (fits || alone) {
+            if !stands_well && (fits || alone) && !(fits && self.is_likelier_misplaced(&head, &top, below, next)) {
                 let place = self.out.take_top();
                 self.misplaced(top, fits.then_some(below.saturating_add(1)), place);
                 self.input.push_front(Entry::Part(head));
@@ -285,6 +289,15 @@ impl Sorter<'_> {
     /// Whether the rest of the log bears a piece out less than what is on top: that does not make way for it.
     fn is_borne_out_less(&self, piece: &Piece) -> bool {
         self.chain.is_odd(piece) && self.top().is_some_and(|top| !self.chain.is_odd(&top.piece))
+    }
+
+    /// Whether a batch, put right behind the one on top, fills what is free there, as that one does behind `below`; and if
+    /// fewer bits of its base offset would be damaged.
+    fn is_likelier_misplaced(&self, head: &Part, top: &Part, below: i64, next: Option<i64>) -> bool {
+        let (right, top_right) = (top.piece.last.saturating_add(1), below.saturating_add(1));
+        let end = right.saturating_add(head.piece.last.saturating_sub(head.piece.first)).saturating_add(1);
+        let bits = |said: i64, right: i64| (said ^ right).count_ones();
+        next == Some(end) && bits(head.piece.first, right) < bits(top.piece.first, top_right)
     }
 
     /// Whether a batch that collides with what stands before it can be the start of a range that was written anew. Alone

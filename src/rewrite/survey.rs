@@ -58,6 +58,8 @@ pub struct Survey {
     pub bases: Vec<(SourceId, Option<i64>)>,
     /// Where the log ends by the name of its last file.
     pub end_by_name: i64,
+    /// Sound batches in a row that do not belong where they stand, ascending by offset and without overlaps.
+    pub displaced: Vec<Part>,
 }
 
 impl Survey {

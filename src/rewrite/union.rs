@@ -41,6 +41,8 @@ pub struct Log {
     pub log_start: Option<i64>,
     /// Parts that were taken from another copy, by first offset.
     pub filled: BTreeMap<i64, SourceId>,
+    /// Sound batches in a row that do not belong where they stand, ascending by offset and without overlaps.
+    displaced: Vec<Part>,
 }
 
 impl Log {
@@ -55,8 +57,8 @@ impl Log {
             .collect();
         let start = first_base.or(parts.first().map(|part| part.piece.first)).unwrap_or(0);
         let last = parts.last().map_or(start, |part| part.piece.last.saturating_add(1));
-        let incidents = survey.incidents;
-        Log { parts, incidents, start, end: last.max(survey.end_by_name), ..Log::default() }
+        let Survey { incidents, displaced, end_by_name, .. } = survey;
+        Log { parts, incidents, start, end: last.max(end_by_name), displaced, ..Log::default() }
     }
 
     /// The ranges of offsets that damage took, ascending, without overlaps.
@@ -230,6 +232,25 @@ impl<'s> Union<'s> {
             self.fill(log, leftovers, take, &[], &mut joined)?;
         }
         Ok(joined)
+    }
+
+    /// Puts pieces that stand elsewhere in the log where they belong: those that are at least half of what damage took
+    /// there. A piece of another log hardly is.
+    ///
+    /// # Errors
+    /// As [`Union::replica`].
+    pub fn put_back_displaced(&mut self, log: &mut Log) -> io::Result<()> {
+        let lost: Vec<Range> = log.lost().into_iter().filter(|(_, last)| *last < i64::MAX).collect();
+        let mut displaced = std::mem::take(&mut log.displaced);
+        let ranges: Vec<Range> = displaced.iter().map(|part| (part.piece.first, part.piece.last)).collect();
+        let size = |ranges: &[Range]| ranges.iter().map(|(first, last)| last - first + 1).sum::<i64>();
+        let fit: Vec<Range> =
+            (lost.into_iter()).filter(|lost| 2 * size(&common(&[*lost], &ranges)) > size(&[*lost])).collect();
+        displaced.retain(|part| fit.iter().any(|(first, last)| *first <= part.piece.first && part.piece.last <= *last));
+        let Some((first, last)) = displaced.first().zip(displaced.last()) else { return Ok(()) };
+        let (start, end) = (first.piece.first, last.piece.last.saturating_add(1));
+        let pieces = Log { parts: displaced, start, end, ..Log::default() };
+        self.fill(log, &pieces, Take::Lost, &[], &mut Joined::default())
     }
 
     /// Cuts a log off at an offset, and says what is lost by that.

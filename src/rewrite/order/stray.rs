@@ -52,7 +52,7 @@ impl Sorter<'_> {
             place = self.out.take_top();
             match strays.last_mut() {
                 Some(above) if is_followed(&top, above) => {
-                    above.piece = Piece { to: above.piece.to, last: above.piece.last, ..top.piece };
+                    above.piece = joined(&top.piece, &above.piece);
                 }
                 _ => strays.push(top),
             }
@@ -74,7 +74,7 @@ impl Sorter<'_> {
         for entry in self.input.drain(..entries).collect::<Vec<_>>() {
             match entry {
                 Entry::Part(part) if is_followed(&stray, &part) => {
-                    (stray.piece.to, stray.piece.last) = (part.piece.to, part.piece.last);
+                    stray.piece = joined(&stray.piece, &part.piece);
                 }
                 Entry::Part(part) => {
                     let told = self.intruder(&std::mem::replace(&mut stray, part));
@@ -111,12 +111,41 @@ impl Sorter<'_> {
 
     /// Says of batches that they do not belong where they stand. What was there is not known.
     pub(super) fn intruder(&mut self, part: &Part) -> usize {
+        if part.incident.is_none() && part.piece.edit.is_none() {
+            self.displaced.push(part.clone());
+        }
         let mut incident = incident_of(&part.piece, CODE, Outcome::Lost);
         let (first, last) = (part.piece.first, part.piece.last);
         let offsets = if first == last { format!("offset {first}") } else { format!("offsets {first} to {last}") };
         incident.message = format!("what stands here belongs elsewhere: {offsets}");
         (incident.is_batches, incident.first, incident.last) = (false, None, None);
         self.tell(part.incident, incident)
+    }
+}
+
+/// Ascending by offset. Of what overlaps, nothing.
+pub(super) fn in_order(mut parts: Vec<Part>) -> Vec<Part> {
+    parts.sort_by_key(|part| (part.piece.first, part.piece.last));
+    let mut greatest = i64::MIN;
+    let starts_free: Vec<bool> = (parts.iter())
+        .map(|part| {
+            let is_free = part.piece.first > greatest;
+            greatest = greatest.max(part.piece.last);
+            is_free
+        })
+        .collect();
+    let is_free = |place: usize| starts_free.get(place) == Some(&true) && starts_free.get(place + 1) != Some(&false);
+    parts.into_iter().enumerate().filter(|(place, _)| is_free(*place)).map(|(_, part)| part).collect()
+}
+
+/// A piece and what follows it, as one.
+fn joined(piece: &Piece, next: &Piece) -> Piece {
+    Piece {
+        to: next.to,
+        last: next.last,
+        batches: piece.batches + next.batches,
+        records: piece.records + next.records,
+        ..piece.clone()
     }
 }
 

@@ -132,6 +132,7 @@ impl<'g> Gathering<'g> {
         }
         let survey = order(surveyor.finish(), sources, manner.wishes.mend, manner.max_inflated, interrupt)?;
         let mut log = Log::of(survey);
+        Union::new(sources, manner.max_inflated, interrupt).put_back_displaced(&mut log)?;
         if role != Role::Own {
             tell_what_stays(&mut log, &mut Walk::new(sources, manner.max_inflated, interrupt))?;
         }

@@ -25,6 +25,15 @@ pub struct Proof {
     pub file: String,
 }
 
+impl Proof {
+    /// The offset that the log had come to at least.
+    pub(super) fn end(&self) -> i64 {
+        match self.what {
+            Proved::Log(end) | Proved::Segment { end, .. } | Proved::Gone(end) => end,
+        }
+    }
+}
+
 /// What a file proves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proved {
@@ -125,10 +134,7 @@ pub(super) fn tell_all_gone(log: &mut Log, folder: &Path, sources: &mut Sources,
     let name = format!("{first:020}.log");
     let path = folder.join(&name);
     let id = sources.add(Source { path, name, base_offset: Some(first), len: 0, role: Role::Own });
-    let end = |proof: &Proof| match proof.what {
-        Proved::Log(end) | Proved::Segment { end, .. } | Proved::Gone(end) => end,
-    };
-    let farthest = proofs.iter().map(|proof| (end(proof), &proof.file)).max().filter(|(end, _)| *end > first);
+    let farthest = proofs.iter().map(|proof| (proof.end(), &proof.file)).max().filter(|(end, _)| *end > first);
     let mut incident = Incident::of(id, 0, 0, "segment-missing", Outcome::Lost);
     incident.message = "no segment is here".to_owned();
     if let Some((end, file)) = farthest {

@@ -42,6 +42,8 @@ pub struct Incident {
     pub missing: Option<Vec<(i64, i64)>>,
     /// What of its offsets compaction took in another copy.
     pub compacted: Vec<(i64, i64)>,
+    /// What of its offsets other copies tell of and have nothing of, and a file of each: compaction's, if none gives them.
+    pub silent: Vec<((i64, i64), SourceId)>,
     /// The files of other copies that gave some.
     pub filled_from: Vec<SourceId>,
     /// What to change of the bytes for them to be a batch, by place: its length, and what else its head has wrong.
@@ -87,6 +89,7 @@ impl Incident {
             head_last: None,
             missing: None,
             compacted: Vec::new(),
+            silent: Vec::new(),
             filled_from: Vec::new(),
             patch: Box::default(),
             doubts_next: false,

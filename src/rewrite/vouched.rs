@@ -10,6 +10,7 @@ use super::reached::{Proof, Proved};
 use super::report::{Incident, Outcome};
 use super::survey::{Entry, Part};
 use super::union::Log;
+use super::union::ranges::common;
 use crate::log::{Batch, Inflater};
 use std::collections::HashMap;
 use std::io;
@@ -181,8 +182,11 @@ pub(super) fn believe_snapshots(
     let (first, right) = (last.piece.first, before.piece.last.saturating_add(1));
     let end = right.saturating_add(last.piece.last.saturating_sub(first)).saturating_add(1);
     let is_alone = last.piece.batches == 1 && last.piece.edit.is_none() && first > right;
+    // Damage explains why there is nothing between, and another file may know of more.
+    let is_explained = !common(&log.lost(), &[(right, first)]).is_empty();
+    let goes_on = proofs.iter().any(|proof| proof.end() > end);
     let says_so = |proof: &&Proof| proof.what == Proved::Log(end) && proof.file.ends_with(".snapshot");
-    if let Some(proof) = proofs.iter().find(says_so).filter(|_| is_alone) {
+    if let Some(proof) = proofs.iter().find(says_so).filter(|_| is_alone && !is_explained && !goes_on) {
         let message = format!("base offset {first} is damaged: by {} the log ended at {end}", proof.file);
         take_out(log, first, right, message);
     }

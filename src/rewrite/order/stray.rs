@@ -154,6 +154,7 @@ fn is_followed(part: &Part, next: &Part) -> bool {
     part.incident.is_none()
         && next.incident.is_none()
         && part.piece.source == next.piece.source
+        && part.piece.epoch == next.piece.epoch
         && part.piece.to == next.piece.from
         && part.piece.last < next.piece.first
 }

@@ -99,6 +99,7 @@ impl<'g> Gathering<'g> {
             let ranges = merged(compacted(log, copy, &mut walk)?);
             log.incidents.iter_mut().for_each(|incident| filled::explain(incident, &ranges, copy));
         }
+        filled::explain_silence(&mut log.incidents);
         for from in joined.iter_mut().filter(|from| from.role != Role::Leftover) {
             let Some((_, copy)) = copies.iter().find(|(role, _)| *role == from.role) else { continue };
             from.revived = revived(log, copy, from.role, &mut walk)?;

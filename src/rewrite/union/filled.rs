@@ -12,18 +12,21 @@ use super::ranges::{Range, common, without};
 /// The shortest message of magic 0, in bytes.
 const LEAST_BATCH: u64 = 26;
 
-/// Notes what was taken from a copy, and what of that it had: compaction took the rest.
+/// Notes what a copy gave of what was asked for, and of what it has nothing.
 pub(super) fn gain(incident: &mut Incident, taken: &[Range], given: &[Range], copy: &Log) {
     let lacks = incident.lacks();
+    let of = |range: &Range| overlapping(&copy.parts, *range).map(|part| part.piece.source);
     // What is kept in doubt stays where compaction took it.
-    let gained = common(&lacks, if is_kept_in_doubt(incident) { given } else { taken });
+    if !is_kept_in_doubt(incident) {
+        let silent = common(&lacks, taken).into_iter().flat_map(|range| without(range, given));
+        incident.silent.extend(silent.filter_map(|range| Some((range, of(&range).next()?))));
+    }
+    let gained = common(&lacks, given);
     if gained.is_empty() {
         return;
     }
-    let sources = gained.iter().flat_map(|range| overlapping(&copy.parts, *range)).map(|part| part.piece.source);
-    incident.filled_from.extend(sources);
+    incident.filled_from.extend(gained.iter().flat_map(of));
     incident.filled_from.dedup();
-    incident.compacted.extend(gained.iter().flat_map(|range| without(*range, given)));
     incident.missing = Some(lacks.into_iter().flat_map(|range| without(range, &gained)).collect());
 }
 
@@ -66,16 +69,32 @@ pub(super) fn nothing_between(log: &mut Log, copy: &Log) {
 
 /// Notes that compaction left nothing of these ranges in a copy.
 pub(in crate::rewrite) fn explain(incident: &mut Incident, ranges: &[Range], copy: &Log) {
-    if is_kept_in_doubt(incident) {
+    for range in common(&incident.lacks(), ranges) {
+        if let Some(source) = around(&copy.parts, range.0).filter(|_| !is_kept_in_doubt(incident)) {
+            take_as_compacted(incident, range, source);
+        }
+    }
+}
+
+/// Of what no copy gave, takes as compaction's what one tells of and has nothing of.
+pub(in crate::rewrite) fn explain_silence(incidents: &mut [Incident]) {
+    for incident in incidents {
+        for (range, source) in std::mem::take(&mut incident.silent) {
+            take_as_compacted(incident, range, source);
+        }
+    }
+}
+
+fn take_as_compacted(incident: &mut Incident, range: Range, source: SourceId) {
+    let lacks = incident.lacks();
+    let explained = common(&lacks, &[range]);
+    if explained.is_empty() {
         return;
     }
-    let lacks = incident.lacks();
-    let explained = common(&lacks, ranges);
-    let Some((first, _)) = explained.first().copied() else { return };
     incident.missing = Some(lacks.into_iter().flat_map(|lacks| without(lacks, &explained)).collect());
     incident.compacted.extend(explained);
     if incident.filled_from.is_empty() {
-        incident.filled_from.extend(around(&copy.parts, first));
+        incident.filled_from.push(source);
         incident.message.push_str("; compaction left nothing of it there");
     }
 }

@@ -282,3 +282,20 @@ fn a_log_is_no_copy_of_itself() {
     assert_eq!(salvaged.code, 2);
     assert!(salvaged.said.contains("is what is salvaged itself"), "{}", salvaged.said);
 }
+
+/// Batches of an old magic beside damage: their want of a leader epoch does not save them from what a copy says.
+#[test]
+fn a_piece_of_an_older_log_beside_damage_is_contradicted() {
+    let old = |at: i64| Bat { magic: 1, leader_epoch: -1, ..Bat::of(vec![commit(at, "h", "orders", 0, at)]) };
+    let size = one(0).bytes().len();
+    let mut hurt: Vec<Vec<u8>> = (0..30).map(|at| one(at).bytes()).collect();
+    hurt[12] = bytes([old(12)]);
+    hurt[11] = vec![0xee; size];
+    hurt[13] = vec![0xee; size];
+    let copies = Copies::new();
+    copies.write("own", &[(0, hurt.concat())]);
+    copies.write("rep", &[(0, plain(0..30))]);
+    let salvaged = copies.salvage("own", &["rep"], &[]);
+    assert!(read_partition(&salvaged.partition(0)).iter().all(|batch| batch.magic == 2), "{:#?}", salvaged.lines);
+    assert_eq!(offsets(&salvaged), Vec::from_iter(0..30), "{:#?}", salvaged.lines);
+}

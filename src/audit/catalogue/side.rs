@@ -201,7 +201,7 @@ macro_rules! side {
                     next "Nothing: a broker puts it right."
                 }
                 SegmentMissing "segment-missing" Error {
-                    means "A segment is gone: its indexes are here, and no other segment holds its offsets."
+                    means "A segment is gone: its indexes are here, and no other segment holds its offsets. 'salvage' says so too where no segment is here at all, and of what lies between a log and a copy of it that share no offsets."
                     comes "A '.log' file that was deleted by hand, left out of a copy, or lost by a file system check. A broker that removes a segment renames the '.log' first."
                     next "Copy the segment from where the log came from, or take what a replica has of it: 'grouplog salvage --also REPLICA'."
                 }

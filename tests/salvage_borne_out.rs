@@ -262,3 +262,13 @@ fn what_does_not_begin_as_a_batch_is_no_torn_write() {
         assert_eq!((salvaged.code, salvaged.outcomes()), (3, vec!["lost"]), "{magic}");
     }
 }
+
+/// Each stands high above what comes behind it, and below the one before: no reason to look at all of them each time.
+#[test]
+fn tens_of_thousands_of_outliers_take_no_longer_than_their_number() {
+    let at = |offset: i64| [&offset.to_be_bytes()[..], &one(0)[8..]].concat();
+    let strays = (0..60_000).map(|i| at(1_000_000_000 - 3 * i));
+    let bytes: Vec<u8> = (0..10).map(at).chain(strays).chain((10..140_000).map(at)).flatten().collect();
+    let (_dir, salvaged) = salvaged(&[(0, bytes)], &[]);
+    assert_eq!(salvaged.batches(0).len(), 140_000);
+}

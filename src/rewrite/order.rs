@@ -123,8 +123,8 @@ impl Sorter<'_> {
                 parts.into_iter().rev().for_each(|part| self.input.push_front(Entry::Part(part)));
                 continue;
             }
-            if self.chain.is_outlier(&part.piece) {
-                self.outlier(part);
+            if let Some(next) = self.chain.goes_on_behind(&part.piece) {
+                self.outlier(part, next);
                 continue;
             }
             let floor = self.floor(&part.piece);

@@ -243,7 +243,7 @@ impl<'s> Union<'s> {
         let lost: Vec<Range> = log.lost().into_iter().filter(|(_, last)| *last < i64::MAX).collect();
         let mut displaced = std::mem::take(&mut log.displaced);
         let ranges: Vec<Range> = displaced.iter().map(|part| (part.piece.first, part.piece.last)).collect();
-        let size = |ranges: &[Range]| ranges.iter().map(|(first, last)| last - first + 1).sum::<i64>();
+        let size = |ranges: &[Range]| ranges.iter().map(|(a, b)| i128::from(*b) - i128::from(*a) + 1).sum::<i128>();
         let fit: Vec<Range> =
             (lost.into_iter()).filter(|lost| 2 * size(&common(&[*lost], &ranges)) > size(&[*lost])).collect();
         displaced.retain(|part| fit.iter().any(|(first, last)| *first <= part.piece.first && part.piece.last <= *last));

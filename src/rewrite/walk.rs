@@ -48,9 +48,7 @@ impl Keyed {
             see(place as u32, &record, &self.identity);
         }
     }
-}
 
-impl Keyed {
     /// Whether a control batch ends a transaction with ABORT.
     fn is_abort(&mut self, batch: &Batch<'_>) -> bool {
         let mut records = batch.records(&mut self.inflater);

@@ -29,8 +29,9 @@ struct Odd {
     to: u64,
     /// Whether the way that it collides with is at least twice as heavy.
     is_light: bool,
-    /// Whether it is light, and a few batches high above what stands before and behind them.
-    is_outlier: bool,
+    /// Of a few batches that are light, and high above what stands before and behind them: the first offset with which the
+    /// way goes on there.
+    outlier: Option<i64>,
 }
 
 /// What a batch weighs.
@@ -97,13 +98,18 @@ impl Chain {
 
     /// Whether a piece is of a few batches high above what stands before and behind them.
     pub(super) fn is_outlier(&self, piece: &Piece) -> bool {
-        self.find(piece).is_some_and(|odd| odd.is_outlier)
+        self.goes_on_behind(piece).is_some()
+    }
+
+    /// The first offset of what the log goes on with behind an outlier; None if it is none.
+    pub(super) fn goes_on_behind(&self, piece: &Piece) -> Option<i64> {
+        self.find(piece)?.outlier
     }
 
     /// The bytes of a piece at which outliers begin and end, ascending.
     pub(super) fn cuts(&self, piece: &Piece) -> Vec<u64> {
         let within = self.odd.range((piece.source, piece.from)..(piece.source, piece.to));
-        let ends = within.filter(|(_, odd)| odd.is_outlier).flat_map(|((_, from), odd)| [*from, odd.to]);
+        let ends = within.filter(|(_, odd)| odd.outlier.is_some()).flat_map(|((_, from), odd)| [*from, odd.to]);
         let mut cuts: Vec<u64> = ends.filter(|at| (piece.from + 1..piece.to).contains(at)).collect();
         cuts.dedup();
         cuts
@@ -223,11 +229,11 @@ fn odd(runs: &[Run], stays: &[bool]) -> BTreeMap<(SourceId, u64), Odd> {
         let above = way.partition_point(|it| it.last < run.first).min(passed);
         let below = way.partition_point(|it| it.first <= run.last).max(passed);
         let is_light = weight(above, below) >= 2 * run.weight;
-        let is_high = above == passed && way.get(passed).is_some_and(|next| next.first < run.first);
+        let next = way.get(passed).map(|next| next.first).filter(|next| above == passed && *next < run.first);
         let follows = before.checked_add(1) == Some(run.first);
-        let is_outlier = is_light && is_high && run.batches <= MOST_STRAY && !follows;
-        odd.insert((run.source, run.from), Odd { to: run.to, is_light, is_outlier });
-        if !is_outlier {
+        let outlier = next.filter(|_| is_light && run.batches <= MOST_STRAY && !follows);
+        odd.insert((run.source, run.from), Odd { to: run.to, is_light, outlier });
+        if outlier.is_none() {
             before = run.last;
         }
     }

@@ -11,11 +11,11 @@ use super::{CODE, Sorter, incident_of};
 
 impl Sorter<'_> {
     /// Takes away what stands high above what comes before and behind it: one batch has a base offset that is damaged, as
-    /// far as it goes between those around it; more are a piece of another place.
-    pub(super) fn outlier(&mut self, part: Part) {
+    /// far as it goes between those around it, which go on at `next`; more are a piece of another place.
+    pub(super) fn outlier(&mut self, part: Part, next: i64) {
         let (floor, place) = (self.floor(&part.piece).last, self.out.len());
         let span = part.piece.last.saturating_sub(part.piece.first).saturating_add(1);
-        let room = self.next_first().map_or(0, |next| next.saturating_sub(floor).saturating_sub(1));
+        let room = next.saturating_sub(floor).saturating_sub(1);
         if part.piece.batches == 1 && room >= span {
             let true_first = (room == span).then_some(floor.saturating_add(1));
             return self.misplaced(part, true_first, place);

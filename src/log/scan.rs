@@ -139,7 +139,7 @@ impl<'a> Spans<'a> {
             hole: None,
             resync: Resync::new(bytes.len()),
         };
-        spans.look_ahead(at);
+        spans.look_ahead(at, 0);
         spans.frame = sound(bytes, at);
         spans
     }
@@ -161,10 +161,19 @@ impl<'a> Spans<'a> {
         Some(Span::Batch(batch))
     }
 
+    /// Calls for what follows `end`, where a batch of `frame` bytes stands.
     #[inline(always)]
-    fn look_ahead(&mut self, end: usize) {
+    fn look_ahead(&mut self, end: usize, frame: usize) {
+        if end >= self.window_end {
+            self.advance(end);
+        }
+        if frame > LOOK_AHEAD {
+            // The processor sees by itself that a long batch is read through. It does not see that the head behind it is
+            // looked at before.
+            prefetch(self.bytes, end + frame);
+            return prefetch(self.bytes, end + frame + CACHE_LINE);
+        }
         let until = end + LOOK_AHEAD;
-        // Behind a long batch only what comes next matters.
         let from = self.fetched.max(end);
         // Behind a small one always as many lines, some of them again: the processor would guess wrong how many it takes.
         for line in 0..FEWEST_LINES {
@@ -174,9 +183,6 @@ impl<'a> Spans<'a> {
             prefetch(self.bytes, from + line * CACHE_LINE);
         }
         self.fetched = until;
-        if end >= self.window_end {
-            self.advance(end);
-        }
     }
 
     #[cold]
@@ -204,7 +210,7 @@ impl<'a> Spans<'a> {
         };
         let (Decision::Batch(length) | Decision::Hole { length, .. }) = decision;
         let end = self.at + length;
-        self.look_ahead(end);
+        self.look_ahead(end, 0);
         if self.is_cut_before(end) {
             return self.put_hole(self.bytes.len() - self.at, FaultKind::FileCut, None, false);
         }
@@ -267,7 +273,7 @@ impl<'a> Iterator for Spans<'a> {
         let end = self.at + self.frame;
         let next_frame = sound(self.bytes, end);
         if self.frame > 0 && next_frame > 0 {
-            self.look_ahead(end);
+            self.look_ahead(end, next_frame);
             return self.batch(self.frame, next_frame);
         }
         match self.next_in_doubt() {

@@ -18,6 +18,8 @@ const CACHE_LINE: usize = 64;
 const PIECE: usize = 16 << 10;
 /// Lines called for behind every batch.
 const FEWEST_LINES: usize = 4;
+/// Lines called for behind a larger one.
+const MOST_LINES: usize = 12;
 
 /// A stretch of a segment.
 #[derive(Debug, Clone)]
@@ -175,14 +177,16 @@ impl<'a> Spans<'a> {
         }
         let until = end + LOOK_AHEAD;
         let from = self.fetched.max(end);
-        // Behind a small one always as many lines, some of them again: the processor would guess wrong how many it takes.
+        // Always as many lines, some of them again, or as many more: the processor would guess wrong how many it takes.
         for line in 0..FEWEST_LINES {
             prefetch(self.bytes, from + line * CACHE_LINE);
         }
-        for line in FEWEST_LINES..(until - from).div_ceil(CACHE_LINE) {
-            prefetch(self.bytes, from + line * CACHE_LINE);
+        if until - from > FEWEST_LINES * CACHE_LINE {
+            for line in FEWEST_LINES..MOST_LINES {
+                prefetch(self.bytes, from + line * CACHE_LINE);
+            }
         }
-        self.fetched = until;
+        self.fetched = until.min(from + MOST_LINES * CACHE_LINE);
     }
 
     #[cold]

@@ -305,7 +305,7 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -s h -l help 
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l partition -d 'Of a log dir, read only partition N; of any other folder or file, take it for partition N' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l max-inflated -d 'Inflate a batch to at most this many bytes (suffixes K, M, G)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l broker -d 'Would the group coordinator of this release load it? X.Y, X.Y.Z, 3.9-new (3.9\'s new coordinator), or all; repeatable' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l min-severity -d 'List only findings at least this bad' -r -f -a "info\t'Everything'
+complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l min-severity -d 'List only findings at least this bad; what is not listed does not make the exit status 3' -r -f -a "info\t'Everything'
 warning\t'What is off, and what is broken'
 error\t'What is lost or wrong'"
 complete -c grouplog -n "__fish_grouplog_using_subcommand verify" -l format -d 'How to print' -r -f -a "table\t'A table for people'
@@ -331,7 +331,7 @@ csv\t'Comma-separated values with a header line'
 sarif\t'SARIF 2.1.0, for viewers and code scanning'"
 complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l only -d 'List only findings of this code; repeatable, or several with commas' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l ignore -d 'List no findings of this code; repeatable, or several with commas' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l min-severity -d 'List only findings at least this bad' -r -f -a "info\t'Everything'
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l min-severity -d 'List only findings at least this bad; what is not listed does not make the exit status 3' -r -f -a "info\t'Everything'
 warning\t'What is off, and what is broken'
 error\t'What is lost or wrong'"
 complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l baseline -d 'List only what an earlier run did not: its output with --format jsonl. The same are findings of one code on the same partition, group, topic, member, producer. How many were left out is said on stderr' -r -F

@@ -272,3 +272,60 @@ fn tens_of_thousands_of_outliers_take_no_longer_than_their_number() {
     let (_dir, salvaged) = salvaged(&[(0, bytes)], &[]);
     assert_eq!(salvaged.batches(0).len(), 140_000);
 }
+
+#[test]
+fn a_bit_that_makes_commits_a_marker_hides_no_key() {
+    let batch = |first: i64| Bat::of((first..first + 3).map(|at| commit(at, "g", "t", at as i32, at)).collect());
+    // Alone it is what the CRC points to; with a codec that is none of the batch's nothing can be read.
+    for (attributes, named, dark) in [(0x20, 3, 0), (0x2b, 0, 3)] {
+        let mut bytes: Vec<Vec<u8>> = [0, 3, 6].map(|first| batch(first).bytes()).to_vec();
+        bytes[1][22] = attributes;
+        let (dir, salvaged) = salvaged(&[(0, bytes.concat())], &[]);
+        assert_eq!(salvaged.of_kind("marker-lost").len(), 0, "{:#?}", salvaged.lines);
+        assert_eq!(salvaged.of_kind("lost-key").len(), named, "{:#?}", salvaged.lines);
+        let stretch = salvaged.the("stretch");
+        assert_eq!((&stretch["producerId"], stretch["keysUnreadable"] == true), (&json!(null), dark > 0));
+        assert_eq!(salvaged.the("summary")["unreadableRecords"], json!(dark));
+        let verified = common::grouplog(&dir.path().join("log"), ["verify", "--format", "jsonl", "."]);
+        let text = String::from_utf8(verified.stdout).unwrap();
+        assert!(text.contains(&format!("\"readableRecords\":{named},\"unreadableRecords\":{dark}")), "{text}");
+    }
+}
+
+#[test]
+fn a_transaction_index_proves_what_a_cut_took() {
+    let data = |at: i64| Bat::transactional(9, 1, vec![commit(at, "g", "t", 0, at), commit(at + 1, "h", "t", 1, at)]);
+    let whole = [data(0), Bat::marker(Ending::Abort, 2, T0, 9, 1), data(3), Bat::marker(Ending::Abort, 5, T0, 9, 1)];
+    let index = [(0i64, 2i64), (3, 5)].map(|(first, last)| {
+        [&0i16.to_be_bytes()[..], &9i64.to_be_bytes(), &first.to_be_bytes(), &last.to_be_bytes(), &0i64.to_be_bytes()]
+            .concat()
+    });
+    // Cut within the marker, a stop explains it: a broker writes to the index after the log. Cut before, it does not.
+    for (batches, code, lost) in [(4, 0, None), (3, 3, Some((3, 5)))] {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = write_log(&dir.path().join("log"), 0, &whole[..batches]);
+        let log = folder.join(segment_name(0));
+        let mut bytes = std::fs::read(&log).unwrap();
+        bytes.truncate(bytes.len() - 20);
+        std::fs::write(&log, bytes).unwrap();
+        std::fs::write(folder.join("00000000000000000000.txnindex"), index.concat()).unwrap();
+        let salvaged = salvage(&dir.path().join("new"), &[], &[&folder]);
+        let cut = salvaged.of_kind("stretch").into_iter().find(|line| line["code"] == "log-cut");
+        let told = cut.map(|line| (line["firstOffset"].as_i64().unwrap(), line["lastOffset"].as_i64().unwrap()));
+        assert_eq!((salvaged.code, told), (code, lost), "{:#?}", salvaged.lines);
+    }
+}
+
+#[test]
+fn a_batch_that_begins_where_bytes_are_missing_of_another_is_kept() {
+    // Cut out: the end of one batch, one whole batch, the front of a third; and damage again two batches later.
+    let whole = batches(0..12);
+    let (second, fourth) = (whole[2].len() - 40, 30);
+    let mut bytes =
+        [whole[..2].concat(), whole[2][..second].to_vec(), whole[4][whole[4].len() - fourth..].to_vec()].concat();
+    bytes.extend(whole[5..7].concat());
+    bytes.extend(noise(100));
+    bytes.extend(whole[8..].concat());
+    let (_dir, salvaged) = salvaged(&[(0, bytes)], &[]);
+    assert_eq!(offsets(&salvaged), [0, 1, 5, 6, 8, 9, 10, 11], "{:#?}", salvaged.lines);
+}

@@ -264,4 +264,13 @@ fn without_permission() {
     let Some(output) = as_nobody(dir.path(), &["salvage", "--dry-run", "all"]) else { return };
     assert!(words(&output).0.contains(".log.deleted: Permission denied"), "{}", words(&output).0);
     assert_eq!(output.status.code(), Some(3));
+    // One segment of several takes nothing away from the others.
+    let damaged = log.join("__consumer_offsets-0/00000000000000000000.log");
+    let mut bytes = std::fs::read(&damaged).unwrap();
+    bytes[80] ^= 1;
+    std::fs::write(&damaged, bytes).unwrap();
+    std::fs::write(log.join("__consumer_offsets-0/00000000000000009999.log"), "").unwrap();
+    mode(&log.join("__consumer_offsets-0/00000000000000009999.log"), 0);
+    let printed = words(&as_nobody(dir.path(), &["verify", "all/__consumer_offsets-0"]).unwrap()).0;
+    assert!(printed.contains("segment-unreadable") && printed.contains("crc-mismatch"), "{printed}");
 }

@@ -54,8 +54,8 @@ impl Out {
 
     /// Writes all of it.
     pub fn all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.to.write_all(bytes)?;
-        self.to.flush()
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("standard output: {error}"));
+        self.to.write_all(bytes).and_then(|()| self.to.flush()).map_err(named)
     }
 }
 

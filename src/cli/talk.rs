@@ -84,8 +84,8 @@ impl Context {
 
     /// How a table is to look: as wide as the terminal, or as COLUMNS says; without limit when piped.
     pub fn looks(&self) -> Looks {
-        let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let terminal = || self.out.is_terminal().then(console_width).flatten();
+        let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|width| *width > 0);
+        let terminal = || self.out.is_terminal().then(console_width);
         Looks { width: given.or_else(terminal), color: self.color }
     }
 
@@ -206,6 +206,7 @@ impl Progress {
 }
 
 /// How many columns the terminal has, if stdout is one.
-fn console_width() -> Option<u16> {
-    comfy_table::Table::new().width()
+/// What a serial console does not know is 80.
+fn console_width() -> u16 {
+    comfy_table::Table::new().width().filter(|width| *width > 0).unwrap_or(80)
 }

@@ -26,9 +26,11 @@ impl<'a> RecordWalk<'a> {
         RecordWalk { bytes, next: at.checked_add(HEADER_LENGTH).filter(|_| is_plain) }
     }
 
-    /// Whether a place, at or behind all that were asked about before, lies in the key or value of a record.
-    pub(super) fn covers(&mut self, place: usize) -> bool {
-        self.pieces_over(place).is_some_and(|pieces| pieces.iter().any(|piece| piece.contains(&place)))
+    /// Whether a stretch, at or behind all that were asked about before, lies in the key or value of a record. What only
+    /// begins in one is no part of it: bytes are missing in front.
+    pub(super) fn covers(&mut self, stretch: Range<usize>) -> bool {
+        let holds = |piece: &Range<usize>| piece.contains(&stretch.start) && stretch.end <= piece.end;
+        self.pieces_over(stretch.start).is_some_and(|pieces| pieces.iter().any(holds))
     }
 
     /// Whether a place, at or behind all that were asked about before, lies anywhere in a record.
@@ -91,15 +93,20 @@ mod tests {
     fn keys_and_values_are_inside() {
         let records = [record(0, b"key", &[b'v'; 300]), record(1, b"k", b"")].concat();
         let bytes = batch(7, 0, 2, &records);
-        let inside = |place: usize| RecordWalk::new(&bytes, 0).covers(place);
+        let inside = |place: usize| RecordWalk::new(&bytes, 0).covers(place..place + 1);
         let (first, second) = (61, bytes.len() - record(1, b"k", b"").len());
         assert!(!inside(0) && !inside(first) && !inside(second) && !inside(bytes.len()));
         assert!(inside(second - 2) && inside(second - 301 + 100) && !inside(second - 1));
         let mut walk = RecordWalk::new(&bytes, 0);
-        assert!(walk.covers(100) && walk.covers(150) && !walk.covers(second));
+        assert!(
+            walk.covers(100..101)
+                && walk.covers(150..second - 1)
+                && !walk.covers(150..second)
+                && !walk.covers(second..second)
+        );
         // Cut inside the value.
-        assert!(RecordWalk::new(&bytes[..200], 0).covers(150));
+        assert!(RecordWalk::new(&bytes[..200], 0).covers(150..200));
         let packed = batch(7, 1, 2, &records);
-        assert!(!RecordWalk::new(&packed, 0).covers(150));
+        assert!(!RecordWalk::new(&packed, 0).covers(150..160));
     }
 }

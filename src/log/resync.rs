@@ -228,8 +228,8 @@ impl Resync {
             match (self.strength(bytes, place, offsets), best) {
                 (Strength::None, _) => {}
                 (Strength::Long | Strength::ToTheEnd, None) if !own_end_matters => return Found::Candidate(place),
-                // By its lengths a record of the damaged batch reaches over it.
-                (Strength::Loose, _) if records.covers(place) => {}
+                // By its lengths a record of the damaged batch holds it.
+                (Strength::Loose, _) if records.covers(place..place + sound(bytes, place)) => {}
                 // What leads nowhere is believed if the log can go on behind it; else it stood inside a value.
                 (strength, Some((loose, _))) => {
                     if follows(bytes, loose, place) {

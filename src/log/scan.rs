@@ -465,6 +465,20 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_that_goes_on_behind_a_damaged_one_is_one() {
+        let one = |offset| batch(offset, 0, 1, &record(0, b"key", &[b'v'; 100]));
+        let (front, next, last) = (one(0), one(2), one(3));
+        // Of the first its last 60 bytes are missing, so that its frame and its record reach into the next.
+        let kept = front.len() - 60;
+        let bytes = [&front[..kept], &next, &last, &[b'x'; 80]].concat();
+        let spans = tile(&bytes);
+        assert_eq!(
+            spans[..3].iter().map(|it| (it.1, it.2)).collect::<Vec<_>>(),
+            [(kept, "crc-mismatch"), (next.len(), "batch"), (last.len(), "batch")]
+        );
+    }
+
+    #[test]
     fn a_batch_inside_the_value_of_a_torn_batch_is_not_one() {
         let inner = batch(2, 0, 1, &record(0, b"k", b"inner"));
         let outer = batch(1, 0, 1, &record(0, b"key", &[inner, vec![b'x'; 300]].concat()));

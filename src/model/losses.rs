@@ -6,7 +6,7 @@
 //! [`Losses::finish`] tells. Memory grows with the number of lost keys, within limits, not with the log.
 //! Must not know: why a record was lost, and what anyone does about it.
 
-use crate::log::{Batch, Control, Inflater, Record, Segment, Span};
+use crate::log::{Batch, Codec, Control, Inflater, Record, Segment, Span};
 use crate::schema::{Key, KeyFields};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -242,11 +242,13 @@ impl Losses {
     }
 
     /// Takes up every readable record of a batch that is lost; says how many, and how many cannot be read. Control
-    /// records have no key of this topic and are passed over. Whether the batch is one of them, and how many records it
-    /// has, its damaged head cannot be asked.
+    /// records have no key of this topic and are passed over. How many records it has, its damaged head cannot be asked.
     pub fn lost_batch(&mut self, segment: u32, batch: &Batch<'_>, inflater: &mut Inflater) -> (u64, u64) {
         let mut room = Vec::new();
         let batch = &with_a_count(batch, &mut room);
+        if is_marker(batch, inflater) {
+            return (0, 0);
+        }
         let header = batch.header();
         let at = LostAt { segment, position: batch.position() };
         let (mut readable, mut unreadable) = (0, 0);
@@ -262,18 +264,19 @@ impl Losses {
                         bad.value.map(Some),
                     ),
                     None => {
-                        unreadable += u64::from(!header.control);
+                        unreadable += 1;
                         continue;
                     }
                 },
             };
-            // The bit that says so may be what is damaged.
-            if header.control && key.is_none_or(|key| Key::decode(key).is_err()) {
-                continue;
-            }
             readable += 1;
             let producer_id = header.producer_id;
             self.lost(&LostRecord { at, offset, said: Some(offset), timestamp, producer_id, key, value });
+        }
+        // Two fields that agree vouch for each other.
+        let offsets = header.last_offset.checked_sub(header.base_offset).and_then(|delta| delta.checked_add(1));
+        if offsets == Some(i64::from(header.count)) {
+            unreadable += believable_count(batch).saturating_sub((readable + unreadable) as i64).max(0) as u64;
         }
         (readable, unreadable)
     }
@@ -428,6 +431,36 @@ pub enum Ended {
     Committed,
     /// They do not.
     Aborted,
+}
+
+/// Of magic 2, in bytes.
+const LEAST_RECORD: usize = 7;
+
+/// How many records a batch has by its head, but no more than there are bytes for; in a compressed
+/// one, offsets.
+pub(crate) fn believable_count(batch: &Batch<'_>) -> i64 {
+    let header = batch.header();
+    let count = i64::from(header.count);
+    if header.magic < 2 {
+        return count;
+    }
+    match header.codec {
+        Codec::None => count.min((batch.body().len() / LEAST_RECORD) as i64),
+        _ => count.min(header.last_offset.saturating_sub(header.base_offset).saturating_add(1).max(1)),
+    }
+}
+
+/// Whether a batch is a control batch. Of one whose CRC is wrong its word is not enough, for the bit that says so may be
+/// what is damaged: it must have a producer and look like the one record of a marker, and no key of this topic.
+pub fn is_marker(batch: &Batch<'_>, inflater: &mut Inflater) -> bool {
+    let header = batch.header();
+    if !header.control || batch.check_crc().is_ok() {
+        return header.control;
+    }
+    let is_single = header.count == 1 || header.last_offset == header.base_offset;
+    let has_producer = header.transactional || header.producer_id >= 0;
+    let is_of_topic = |record: Record<'_>| record.key.is_some_and(|key| Key::decode(key).is_ok());
+    is_single && has_producer && !batch.records(inflater).by_ref().flatten().any(is_of_topic)
 }
 
 /// A batch that counts no records is read as empty; but if its CRC is wrong, the count may be what is damaged. Any other

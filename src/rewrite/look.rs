@@ -5,6 +5,7 @@
 use super::plan::Thin;
 use crate::fault::FaultKind;
 use crate::log::{Batch, Codec, Control, Header, Inflater, Record};
+use crate::model::losses::believable_count;
 use crate::schema::Key;
 use std::ops::ControlFlow;
 
@@ -14,8 +15,6 @@ pub(super) const LZ4_CHECKSUM: &str =
 
 /// The bit of the attributes.
 const LOG_APPEND_TIME: i16 = 8;
-/// Of magic 2, in bytes.
-const LEAST_RECORD: usize = 7;
 
 /// What the records of a batch are like.
 pub struct Look {
@@ -130,20 +129,6 @@ pub fn look(batch: &Batch<'_>, inflater: &mut Inflater) -> Look {
 pub fn reads_whole(batch: &Batch<'_>, inflater: &mut Inflater) -> bool {
     let look = look(batch, inflater);
     look.fault.is_none() && look.lost == 0 && look.undecodable.is_empty() && look.first <= look.last
-}
-
-/// How many records a batch has by its head, but no more than there are bytes for; in a compressed
-/// one, offsets.
-pub(super) fn believable_count(batch: &Batch<'_>) -> i64 {
-    let header = batch.header();
-    let count = i64::from(header.count);
-    if header.magic < 2 {
-        return count;
-    }
-    match header.codec {
-        Codec::None => count.min((batch.body().len() / LEAST_RECORD) as i64),
-        _ => count.min(header.last_offset.saturating_sub(header.base_offset).saturating_add(1).max(1)),
-    }
 }
 
 /// The first thing that is wrong with the body of a batch, if anything is.

@@ -57,6 +57,8 @@ pub enum Proved {
 pub enum At {
     /// It begins at this byte.
     Byte(u64),
+    /// It begins with this offset.
+    Offset(i64),
     /// The index does not say.
     Somewhere,
 }
@@ -113,7 +115,8 @@ fn aborted(bytes: &[u8], base: i64) -> Option<Proved> {
     let makes_sense = |it: &AbortedTxn| it.version == ABORTED_VERSION && it.first_offset <= it.last_offset;
     let ascends = read.entries.is_sorted_by_key(|entry| entry.last_offset);
     let last = read.entries.last().filter(|_| ascends && read.entries.iter().all(makes_sense))?;
-    Some(Proved::Segment { base, end: last.last_offset.saturating_add(1), at: At::Somewhere })
+    // That of the marker, which is a batch of its own.
+    Some(Proved::Segment { base, end: last.last_offset.saturating_add(1), at: At::Offset(last.last_offset) })
 }
 
 /// Says what is missing of a log, which has the files of this role, by the word of the files beside it.
@@ -173,6 +176,7 @@ impl Own {
                 let is_torn = |it: &Incident| {
                     let is_it = match at {
                         At::Byte(at) => at == it.position,
+                        At::Offset(at) => it.first.is_none_or(|first| first == at),
                         At::Somewhere => true,
                     };
                     it.code == "torn-batch" && it.outcome == Outcome::Normal && is_it

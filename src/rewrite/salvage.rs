@@ -15,7 +15,7 @@ use super::revived::Revived;
 use super::survey::{Wishes, patched};
 use super::union::{Joined, Log, Take};
 use crate::log::{Batch, Inflater};
-use crate::model::losses::{Losses, LostKey, Word};
+use crate::model::losses::{Losses, LostKey, Word, is_marker};
 use gather::Gathering;
 use lose::{Kept, Lost, Stays};
 use std::collections::{BTreeMap, BTreeSet};
@@ -337,12 +337,6 @@ impl Salvage {
                     continue;
                 }
                 let stays = kept.batch(place);
-                if batch.header().control {
-                    if stays == Stays::Nothing {
-                        hanging.lost(number, incident, &batch, &mut inflater);
-                    }
-                    continue;
-                }
                 // Damaged bytes may name a group that never was.
                 let mend = incident.would_mend.filter(|_| batch.check_crc().is_err());
                 let mended = mend.map(|change| patched(&batch, &change));
@@ -353,6 +347,12 @@ impl Salvage {
                     (None, Err(_)) => Word::Doubtful,
                 });
                 let batch = mended.unwrap_or(batch);
+                if is_marker(&batch, &mut inflater) {
+                    if stays == Stays::Nothing {
+                        hanging.lost(number, incident, &batch, &mut inflater);
+                    }
+                    continue;
+                }
                 let lost = Lost { incident, batch, stays, log_end };
                 let unseen = lost.lose(losses, &mut inflater);
                 if !incident.outcome.loses() {

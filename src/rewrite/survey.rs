@@ -10,6 +10,7 @@ use crate::fault::FaultKind;
 use crate::log::batch::{CRC_FROM, LAST_OFFSET_DELTA_AT, MAGIC_AT, PREFIX_LENGTH};
 use crate::log::mend::{Change, likely};
 use crate::log::{Batch, Codec, Hole, Inflater, Segment, Span};
+use crate::model::losses::is_marker;
 use std::io;
 
 /// Where fields of a head of magic 2 stand.
@@ -316,6 +317,9 @@ impl<'s> Surveyor<'s> {
         }
         let mut incident = self.incident_of(batch, fault.code(), fault.to_string(), Outcome::Lost);
         incident.would_mend = change;
+        if let Some(mended) = change.map(|change| patched(batch, &change)) {
+            incident.producer = Batch::new(&mended, batch.position()).and_then(|mended| self.producer_of(&mended));
+        }
         let doubtful = if self.wishes.keep_doubtful { self.doubtful(batch) } else { None };
         match doubtful {
             Some(look) => {
@@ -324,7 +328,10 @@ impl<'s> Surveyor<'s> {
                 let piece = self.piece(batch, &look, Edit { patch: sane_head(batch, &look), thin: look.thin() });
                 self.survey.part(piece, Some(place));
             }
-            None => self.survey.gap(incident),
+            None => {
+                incident.doubts_next = change.is_none() && ends_in_zeros(batch.bytes());
+                self.survey.gap(incident);
+            }
         }
     }
 
@@ -350,9 +357,15 @@ impl<'s> Surveyor<'s> {
         (look.records > 0 && look.first <= look.last).then_some(look)
     }
 
-    fn incident_of(&self, batch: &Batch<'_>, code: &'static str, message: String, outcome: Outcome) -> Incident {
+    /// Whose transaction a batch is part of, or ends.
+    fn producer_of(&mut self, batch: &Batch<'_>) -> Option<Producer> {
+        let (header, ends) = (batch.header(), is_marker(batch, &mut self.inflater));
+        let (id, epoch) = (header.producer_id, header.producer_epoch);
+        (header.transactional || ends).then_some(Producer { id, epoch, ends })
+    }
+
+    fn incident_of(&mut self, batch: &Batch<'_>, code: &'static str, message: String, outcome: Outcome) -> Incident {
         let header = batch.header();
-        let has_producer = header.transactional || header.control;
         // The offset of a wrapper is that of its last record.
         let is_wrapper = header.magic < 2 && header.codec != Codec::None;
         Incident {
@@ -361,11 +374,7 @@ impl<'s> Surveyor<'s> {
             last: Some(header.last_offset),
             epoch: (header.partition_leader_epoch >= 0).then_some(header.partition_leader_epoch),
             is_batches: true,
-            producer: has_producer.then_some(Producer {
-                id: header.producer_id,
-                epoch: header.producer_epoch,
-                ends: header.control,
-            }),
+            producer: self.producer_of(batch),
             ..Incident::of(self.source, batch.position(), batch.len(), code, outcome)
         }
     }

@@ -21,7 +21,7 @@ macro_rules! side {
                 IndexBeyondEnd "index-beyond-end" Warning {
                     means "An offset index names positions behind the end of its segment: the end of the segment was lost, or the index is that of another copy."
                     comes "A segment whose end was lost while its index was kept."
-                    next "Compare the segment's end with a replica ('grouplog diff'). Remove the .index file while the broker is stopped: it makes a new one."
+                    next "Keep the file: it proves what is gone. 'grouplog salvage --dry-run' tells which offsets that are, and --also REPLICA takes them from there. Once nothing is missed, remove the .index file while the broker is stopped: it makes a new one."
                 }
                 IndexCut "index-cut" Warning {
                     means "An offset index is not a whole number of entries long: it was cut. A broker makes an index anew only for segments that it did not flush before it stopped; others it reads without the last entries, which makes reads slower."
@@ -31,7 +31,7 @@ macro_rules! side {
                 TimeIndexMismatch "time-index-mismatch" Warning {
                     means "An entry of a time index names an offset that is not there, or a time that is not the greatest up to that offset."
                     comes "An unclean stop, or an index of another copy."
-                    next "Nothing for this topic: no coordinator searches it by time. To have it right remove the segment's .index and .timeindex files while the broker is stopped: it makes new ones."
+                    next "Where an index-beyond-end stands beside it, do first what is said of that. Else nothing for this topic: no coordinator searches it by time. To have it right remove the segment's .index and .timeindex files while the broker is stopped: it makes new ones."
                     since "0.10.1 and later."
                 }
                 TimeIndexOrder "time-index-order" Warning {
@@ -71,7 +71,7 @@ macro_rules! side {
                 TxnIndexBeyondEnd "txn-index-beyond-end" Warning {
                     means "A transaction index names offsets behind the end of the log: its end was lost, or the file is that of another copy."
                     comes "A log whose end was cut while its index was kept."
-                    next "Compare the log's end with a replica ('grouplog diff'). Remove the .txnindex and .index files of the segment while the broker is stopped."
+                    next "Keep the file: it proves what is gone. 'grouplog salvage --dry-run' tells which offsets that are, and --also REPLICA takes them from there. Once nothing is missed, remove the .txnindex and .index files of the segment while the broker is stopped."
                     since "0.11 and later."
                 }
                 TxnIndexOrder "txn-index-order" Warning {

@@ -8,7 +8,7 @@ use crate::escape::visible;
 use crate::log::mend::{Change, likely};
 use crate::log::{BadRecord, Batch, Inflater};
 use crate::model::load::{Loading, Until, load};
-use crate::model::losses::{Kept, Losses, LostAt, LostKey, LostRecord};
+use crate::model::losses::{Kept, Losses, LostAt, LostKey, LostRecord, is_marker};
 use crate::model::replay::Helper;
 use crate::model::rules::Rules;
 use crate::rewrite::look::reads_whole;
@@ -42,7 +42,7 @@ impl Lost {
 
     /// A batch is lost. Says how many of its records can still be read, and how many cannot.
     pub(super) fn batch(&mut self, batch: &Batch<'_>) -> (u64, u64) {
-        self.has_marker |= batch.header().control;
+        self.has_marker |= is_marker(batch, &mut self.inflater);
         self.losses.lost_batch(self.segment, batch, &mut self.inflater)
     }
 

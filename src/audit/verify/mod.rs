@@ -87,11 +87,20 @@ pub fn verify(segments: &[PathBuf], how: &Verifying<'_>, progress: &mut dyn FnMu
     if segments.is_empty() {
         walk.no_segments();
     }
+    let mut opened = Vec::with_capacity(segments.len());
     for (i, path) in segments.iter().enumerate() {
         walk.before(i);
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let segment = Segment::open(path).map_err(named)?;
-        walk.begin(&segment, segments.get(i + 1).map(PathBuf::as_path));
+        let segment = match Segment::open(path) {
+            Ok(segment) => segment,
+            // One that cannot be opened takes nothing away from the others.
+            Err(error) if segments.len() > 1 => {
+                walk.unreadable(path, &error);
+                continue;
+            }
+            Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+        };
+        walk.begin(&segment, opened.len(), segments.get(i + 1).map(PathBuf::as_path));
+        opened.push(path.clone());
         let spans = segment.spans();
         match how.helper {
             Helper::None => walk_segment(&segment, spans, &mut inflater, &mut CheckNow, &mut walk)?,
@@ -107,5 +116,5 @@ pub fn verify(segments: &[PathBuf], how: &Verifying<'_>, progress: &mut dyn FnMu
         };
         walk.end(&segment);
     }
-    walk.finish(segments, how)
+    walk.finish(&opened, how)
 }

@@ -91,7 +91,9 @@ impl<'w, 'd> Walk<'w, 'd> {
         (self.progress)(self.counts.bytes + position);
     }
 
-    pub(super) fn begin(&mut self, segment: &Segment, next: Option<&Path>) {
+    /// A segment could be opened, as so many before it.
+    pub(super) fn begin(&mut self, segment: &Segment, number: usize, next: Option<&Path>) {
+        self.lost.begin_segment(number as u64);
         self.next_progress = 0;
         self.outside = 0;
         self.counts.segments += 1;
@@ -120,7 +122,6 @@ impl<'w, 'd> Walk<'w, 'd> {
 
     /// Files beside the segments are read before the segment is, so that they are not newer.
     pub(super) fn before(&mut self, number: usize) {
-        self.lost.begin_segment(number as u64);
         let Some(side) = &mut self.side else { return };
         if let Some(file) = self.dir.and_then(|dir| dir.segments.get(number)) {
             side.segment(file);
@@ -131,6 +132,12 @@ impl<'w, 'd> Walk<'w, 'd> {
         let left_out = self.dir.map_or(0, |dir| dir.left_out.len() + dir.others.len()) as u64;
         let message = format!("no segment that counts; {} of other kinds", counted(left_out, "file"));
         self.list.push(Finding::new(Code::NoSegments, message).fact("otherFiles", left_out));
+    }
+
+    #[cold]
+    pub(super) fn unreadable(&mut self, path: &Path, error: &io::Error) {
+        let finding = Finding::new(Code::SegmentUnreadable, format!("not read: {error}"));
+        self.list.push(finding.file(path.file_name().unwrap_or_default().to_string_lossy()));
     }
 
     #[cold]

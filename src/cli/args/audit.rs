@@ -38,7 +38,7 @@ pub struct AuditArgs {
     /// List no findings of this code; repeatable, or several with commas
     #[arg(long, value_name = "CODE", value_parser = code, value_delimiter = ',', help_heading = "Selection")]
     pub ignore: Vec<Code>,
-    /// List only findings at least this bad
+    /// List only findings at least this bad; what is not listed does not make the exit status 3
     #[arg(
         long,
         value_enum,

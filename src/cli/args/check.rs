@@ -30,7 +30,7 @@ pub struct VerifyArgs {
     /// Would the group coordinator of this release load it? X.Y, X.Y.Z, 3.9-new (3.9's new coordinator), or all; repeatable
     #[arg(long, value_name = "X.Y", value_parser = Brokers::parse)]
     pub broker: Vec<Brokers>,
-    /// List only findings at least this bad
+    /// List only findings at least this bad; what is not listed does not make the exit status 3
     #[arg(long, value_enum, default_value_t = SeverityChoice::Info, value_name = "SEVERITY")]
     pub min_severity: SeverityChoice,
     /// How to print

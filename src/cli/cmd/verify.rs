@@ -9,7 +9,7 @@ use crate::cli::args::{SeverityChoice, TextFormat, VerifyArgs};
 use crate::cli::input::{self, Partition};
 use crate::cli::render::findings::{findings, verdict_lines};
 use crate::cli::state::{in_parallel, threads};
-use crate::cli::talk::Context;
+use crate::cli::talk::{Context, EmptyFolders};
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::log_dir::LogDirFiles;
 use crate::model::load::log_start;
@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 /// Runs it.
 pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
     context.keep_unreadable_folders();
+    context.keep_empty_folders(EmptyFolders::Kept);
     if !args.fast {
         context.tell_of_files();
     }

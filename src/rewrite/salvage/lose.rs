@@ -2,13 +2,13 @@
 //!
 //! Must not know: why the batch, or a part of it, does not stay.
 
-use super::super::look::{believable_count, look};
+use super::super::look::look;
 use super::super::plan::{SourceId, Thin};
 use super::super::report::{Incident, Outcome};
 use super::super::survey::Part;
 use super::super::union::Log;
 use crate::log::{Batch, Codec, Inflater};
-use crate::model::losses::{Losses, LostAt, LostRecord, with_a_count};
+use crate::model::losses::{Losses, LostAt, LostRecord, believable_count, with_a_count};
 use crate::schema::Key;
 
 /// What of a batch is in the new log.
@@ -74,6 +74,7 @@ impl Lost<'_> {
         let is_doubtful = self.batch.check_crc().is_err();
         let mut room = Vec::new();
         let batch = if is_doubtful { with_a_count(&self.batch, &mut room) } else { self.batch };
+        let has_no_count = batch.header().count != self.batch.header().count;
         let at = LostAt { segment: self.incident.source, position: batch.position() };
         let shift = self.believable_shift(inflater);
         let producer_id = batch.header().producer_id;
@@ -109,7 +110,10 @@ impl Lost<'_> {
         }
         Dark {
             records: unreadable + believable_count(&batch).saturating_sub(met).max(0) as u64,
-            may_be_more: !self.is_count_vouched_for() && records.fault().is_some() || !room.is_empty(),
+            // What is inflated of damaged bytes need not be what was put in.
+            may_be_more: !self.is_count_vouched_for() && records.fault().is_some()
+                || has_no_count
+                || is_doubtful && batch.header().codec != Codec::None,
         }
     }
 

@@ -205,8 +205,7 @@ impl Progress {
     }
 }
 
-/// How many columns the terminal has, if stdout is one.
-/// What a serial console does not know is 80.
+/// How many columns the terminal has; 80 where it does not say, as a serial console.
 fn console_width() -> u16 {
     comfy_table::Table::new().width().filter(|width| *width > 0).unwrap_or(80)
 }

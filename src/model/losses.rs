@@ -6,7 +6,7 @@
 //! [`Losses::finish`] tells. Memory grows with the number of lost keys, within limits, not with the log.
 //! Must not know: why a record was lost, and what anyone does about it.
 
-use crate::log::{Batch, Codec, Control, Inflater, Record, Segment, Span};
+use crate::log::{Batch, Codec, Control, Header, Inflater, Record, Segment, Span};
 use crate::schema::{Key, KeyFields};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -273,9 +273,7 @@ impl Losses {
             let producer_id = header.producer_id;
             self.lost(&LostRecord { at, offset, said: Some(offset), timestamp, producer_id, key, value });
         }
-        // Two fields that agree vouch for each other.
-        let offsets = header.last_offset.checked_sub(header.base_offset).and_then(|delta| delta.checked_add(1));
-        if offsets == Some(i64::from(header.count)) {
+        if counts_its_offsets(&header) {
             unreadable += believable_count(batch).saturating_sub((readable + unreadable) as i64).max(0) as u64;
         }
         (readable, unreadable)
@@ -448,6 +446,13 @@ pub(crate) fn believable_count(batch: &Batch<'_>) -> i64 {
         Codec::None => count.min((batch.body().len() / LEAST_RECORD) as i64),
         _ => count.min(header.last_offset.saturating_sub(header.base_offset).saturating_add(1).max(1)),
     }
+}
+
+/// Whether a head counts as many records as it has offsets: two fields that agree vouch for each other where the CRC is
+/// wrong.
+pub(crate) fn counts_its_offsets(header: &Header) -> bool {
+    let offsets = header.last_offset.checked_sub(header.base_offset).and_then(|delta| delta.checked_add(1));
+    offsets == Some(i64::from(header.count))
 }
 
 /// Whether a batch is a control batch. Of one whose CRC is wrong its word is not enough, for the bit that says so may be

@@ -8,7 +8,7 @@ use super::super::report::{Incident, Outcome};
 use super::super::survey::Part;
 use super::super::union::Log;
 use crate::log::{Batch, Codec, Inflater};
-use crate::model::losses::{Losses, LostAt, LostRecord, believable_count, with_a_count};
+use crate::model::losses::{Losses, LostAt, LostRecord, believable_count, counts_its_offsets, with_a_count};
 use crate::schema::Key;
 
 /// What of a batch is in the new log.
@@ -123,15 +123,13 @@ impl Lost<'_> {
         matches!(self.incident.outcome, Outcome::Filled(_)) && !is_compacted()
     }
 
-    /// Whether the number of records that a batch's head names can be believed. A wrapper names none; where the CRC is
-    /// wrong, two fields that agree vouch for each other.
+    /// Whether the number of records that a batch's head names can be believed. A wrapper names none.
     fn is_count_vouched_for(&self) -> bool {
         let header = self.batch.header();
         if header.magic < 2 {
             return header.codec == Codec::None;
         }
-        let offsets = header.last_offset.checked_sub(header.base_offset).and_then(|delta| delta.checked_add(1));
-        self.batch.check_crc().is_ok() || offsets == Some(i64::from(header.count))
+        self.batch.check_crc().is_ok() || counts_its_offsets(&header)
     }
 
     /// What to add to its offsets: where its own cannot be right, they are taken to begin where they can.

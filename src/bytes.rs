@@ -3,6 +3,7 @@
 //! Must not know: what the bytes mean. Never panics, never copies.
 
 use crate::fault::{Fault, FaultKind};
+use crate::machine::cpu;
 
 /// Reads forward over borrowed bytes. Every read is checked; a failed read leaves the position where it was.
 #[derive(Debug, Clone)]
@@ -159,17 +160,18 @@ impl<'a> Cursor<'a> {
 /// the processor would guess wrong too often.
 #[inline(always)]
 pub fn is_ascii(text: &[u8]) -> bool {
-    const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
-    match text.len() {
-        0..16 => is_ascii_below_16(text),
-        length @ 16..=96 => {
-            // What is looked at overlaps, at the end more than once.
-            let sixteen = |at: usize| text.get(at.min(length - 16)..).and_then(|rest| rest.first_chunk());
-            let bits = |at: usize| sixteen(at).map_or(HIGH, |bytes| u128::from_ne_bytes(*bytes));
-            (bits(0) | bits(16) | bits(32) | bits(48) | bits(64) | bits(80)) & HIGH == 0
-        }
-        _ => text.is_ascii(),
+    match text.last_chunk() {
+        None => is_ascii_below_16(text),
+        Some(last) if text.len() <= 96 => cpu::are_ascii(sixteens(text, last)),
+        Some(_) => text.is_ascii(),
     }
+}
+
+/// All of 16 to 96 bytes; the last 16 in place of what would reach behind them.
+#[inline(always)]
+fn sixteens<'a>(text: &'a [u8], last: &'a [u8; 16]) -> [&'a [u8; 16]; 6] {
+    let at = |at: usize| text.get(at..).and_then(|rest| rest.first_chunk()).unwrap_or(last);
+    [last, at(0), at(16), at(32), at(48), at(64)]
 }
 
 #[inline(always)]
@@ -184,20 +186,9 @@ fn is_ascii_below_16(text: &[u8]) -> bool {
 /// Whether two texts are the same, quickly where they are as short as names: as in [`is_ascii`].
 #[inline(always)]
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    match a.len() {
-        length @ 16..=96 => {
-            let sixteen = |text: &[u8], at: usize| {
-                text.get(at.min(length - 16)..).and_then(|rest| rest.first_chunk()).map(|it| u128::from_ne_bytes(*it))
-            };
-            let differ = |at: usize| match (sixteen(a, at), sixteen(b, at)) {
-                (Some(a), Some(b)) => a ^ b,
-                _ => 1,
-            };
-            differ(0) | differ(16) | differ(32) | differ(48) | differ(64) | differ(80) == 0
-        }
+    match (a.last_chunk(), b.last_chunk()) {
+        _ if a.len() != b.len() => false,
+        (Some(last_a), Some(last_b)) if a.len() <= 96 => cpu::are_same(sixteens(a, last_a), sixteens(b, last_b)),
         _ => a == b,
     }
 }
@@ -245,13 +236,28 @@ mod tests {
 
     #[test]
     fn ascii_is_ascii() {
-        for n in 0..40 {
+        for n in 0..100 {
             let mut text = vec![b'a'; n];
             assert!(is_ascii(&text));
             for i in 0..n {
                 text[i] = 0x80;
                 assert!(!is_ascii(&text), "{i} of {n}");
                 text[i] = b'a';
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_is_the_same() {
+        for n in 0..100 {
+            let text = vec![b'a'; n];
+            let mut other = text.clone();
+            assert!(is_same(&text, &other));
+            assert!(!is_same(&text, &vec![b'a'; n + 1]));
+            for i in 0..n {
+                other[i] = b'b';
+                assert!(!is_same(&text, &other), "{i} of {n}");
+                other[i] = b'a';
             }
         }
     }

@@ -7,7 +7,7 @@ use super::codec::{Codec, Inflater};
 use super::legacy;
 use super::record::{Records, sequence};
 use crate::fault::{Fault, FaultKind};
-use crate::machine::cpu;
+use crate::machine::crc::crc32c;
 
 /// Bytes of a magic 2 header, from the base offset to the record count.
 pub const HEADER_LENGTH: usize = 61;
@@ -271,7 +271,7 @@ impl<'a> Batch<'a> {
     #[inline(always)]
     pub fn crc_computed(&self) -> u32 {
         match self.head {
-            Head::Magic2(_) => cpu::crc32c(self.bytes.get(CRC_FROM..).unwrap_or_default()),
+            Head::Magic2(_) => crc32c(self.bytes.get(CRC_FROM..).unwrap_or_default()),
             _ => crc32fast::hash(self.bytes.get(MAGIC_AT..).unwrap_or_default()),
         }
     }

@@ -10,6 +10,7 @@ use super::headers::Headers;
 use super::record::{Record, sequence};
 use super::squeeze::squeeze;
 use crate::bytes::{put_varlong, varlong_length};
+use crate::machine::crc::crc32c;
 use std::io;
 use std::ops::RangeInclusive;
 
@@ -178,7 +179,7 @@ pub fn thinned(
 /// Puts the right CRC into a whole batch of any magic.
 pub fn seal(batch: &mut [u8]) {
     let (crc, at) = match batch.get(MAGIC_AT) {
-        Some(2) => (crc32c::crc32c(batch.get(CRC_FROM..).unwrap_or_default()), 17),
+        Some(2) => (crc32c(batch.get(CRC_FROM..).unwrap_or_default()), 17),
         _ => (crc32fast::hash(batch.get(MAGIC_AT..).unwrap_or_default()), 12),
     };
     if let Some(room) = batch.get_mut(at..at + 4) {

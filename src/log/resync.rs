@@ -10,7 +10,7 @@ use super::inside::{RecordWalk, is_filled_batch};
 use super::legacy;
 use super::swallow::{is_filled_message, swallows};
 use crate::fault::FaultKind;
-use crate::machine::cpu;
+use crate::machine::crc::crc32c;
 use std::ops::Range;
 
 /// Fewer zeros than this could be the start of a sound batch: base offset 0 and a short length.
@@ -263,7 +263,7 @@ impl Resync {
             return None;
         }
         self.spend(whole.len());
-        let holds = match cpu::crc32c(whole.get(CRC_FROM..)?) == stored {
+        let holds = match crc32c(whole.get(CRC_FROM..)?) == stored {
             true => Holds::Yes,
             false => Holds::No,
         };

@@ -6,4 +6,5 @@
 #![allow(unsafe_code, reason = "mapping a file, handling a signal and naming an instruction have no safe form")]
 
 pub mod cpu;
+pub mod crc;
 pub mod map;

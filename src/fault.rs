@@ -103,6 +103,11 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// Whether nothing is wrong but that no more was to be inflated.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, FaultKind::InflatedTooLarge(_))
+    }
+
     /// The stable name of this kind of fault, which scripts may depend on.
     pub fn code(&self) -> &'static str {
         match self {

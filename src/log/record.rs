@@ -63,6 +63,7 @@ pub struct LegacyFields {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadRecord<'s> {
     /// What is wrong, at a byte of the segment file; at the batch's first byte if the batch is compressed.
+    /// [`FaultKind::InflatedTooLarge`] where it only was not inflated far enough to know its offset.
     pub fault: Fault,
     /// Its offset, if the damage lies behind it.
     pub offset: Option<i64>,
@@ -223,7 +224,9 @@ impl<'s> Records<'s> {
             self.rest = next;
             return Some(Ok(record));
         }
-        let Some((fields, next)) = outer(whole) else { return Some(Err(self.bad_length())) };
+        let Some((fields, next)) = outer(whole) else {
+            return if self.is_limited() { self.cut_short() } else { Some(Err(self.bad_length())) };
+        };
         self.found += 1;
         self.rest = next;
         let bytes = whole.get(..whole.len() - next.len()).unwrap_or_default();
@@ -364,6 +367,18 @@ impl<'s> Records<'s> {
         }
     }
 
+    /// Whether the body was not inflated to its end, because that is too far away.
+    fn is_limited(&self) -> bool {
+        self.fault.as_ref().is_some_and(|fault| fault.kind.is_limit())
+    }
+
+    /// Ends before the record that the limit cuts in two: nothing is wrong with it.
+    #[cold]
+    fn cut_short<T>(&mut self) -> Option<T> {
+        self.rest = &[];
+        None
+    }
+
     /// The record's length makes no sense, so that nothing says where the next one begins: the rest is one bad record.
     #[cold]
     fn bad_length(&mut self) -> Box<BadRecord<'s>> {
@@ -430,8 +445,15 @@ impl<'s> Records<'s> {
         self.found += 1;
         let shift = (self.form == Form::Messages).then_some(self.base_offset);
         let outcome = legacy::next(&mut self.rest, shift, self.append_time);
+        if outcome.is_err() && self.rest.is_empty() && self.is_limited() {
+            return self.cut_short();
+        }
         Some(outcome.map(Box::new).map_err(|mut bad| {
             bad.fault.at = self.site(at);
+            if let Some(limit) = self.fault.as_ref().filter(|_| bad.offset.is_none() && self.is_limited()) {
+                // Its offset lies beyond the limit, and nothing else is wrong.
+                bad.fault.kind = limit.kind.clone();
+            }
             if self.fault.is_none() && bad.fault.kind == FaultKind::NestedWrapper {
                 self.fault = Some(Box::new(bad.fault.clone()));
             }

@@ -246,7 +246,7 @@ impl<'s> Surveyor<'s> {
             return self.survey.part(piece, None);
         };
         let (code, message) = (fault.code(), fault.to_string());
-        if matches!(fault, FaultKind::InflatedTooLarge(_)) {
+        if fault.is_limit() {
             // What nobody can look into, no broker should be given.
             let message = format!("{message}; a higher --max-inflated would show it");
             let incident = self.incident_of(batch, code, message, Outcome::Lost);

@@ -20,7 +20,7 @@ macro_rules! side {
                 }
                 IndexBeyondEnd "index-beyond-end" Warning {
                     means "An offset index names positions behind the end of its segment: the end of the segment was lost, or the index is that of another copy."
-                    comes "A segment whose end was lost while its index was kept."
+                    comes "A segment whose end was lost while its index was kept. Where another segment follows, that is an error: what is gone had been on the disk; of the last segment an unclean stop may cost the end, which a replica has."
                     next "Keep the file: it proves what is gone. 'grouplog salvage --dry-run' tells which offsets that are, and --also REPLICA takes them from there. Once nothing is missed, remove the .index file while the broker is stopped: it makes a new one."
                 }
                 IndexCut "index-cut" Warning {

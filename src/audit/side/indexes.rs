@@ -8,11 +8,25 @@
 
 use super::{First, Seen, Twin};
 use crate::audit::code::Code;
-use crate::audit::finding::Finding;
+use crate::audit::finding::{Finding, Severity};
 use crate::log::dir::SegmentFile;
 use crate::log::index::{self, Index, OFFSET_ENTRY, OffsetEntry, TIME_ENTRY, TimeEntry};
 use std::ops::Range;
 use std::path::Path;
+
+/// How a segment ends.
+pub(super) struct End {
+    /// Behind its last batch, in bytes.
+    pub position: u64,
+    /// The greatest so far.
+    pub last_offset: i64,
+    /// More was appended meanwhile.
+    pub grew: bool,
+    /// Some of its batches cannot be believed.
+    pub damaged: bool,
+    /// By another segment.
+    pub is_followed: bool,
+}
 
 /// An offset index against the batches of its segment.
 #[derive(Default)]
@@ -89,16 +103,9 @@ impl OffsetCheck {
         });
     }
 
-    /// The segment ends, at a byte and after an offset.
-    pub(super) fn end(
-        mut self,
-        path: &Path,
-        end: u64,
-        last_offset: i64,
-        grew: bool,
-        damaged: bool,
-        findings: &mut Vec<Finding>,
-    ) {
+    /// The segment ends.
+    pub(super) fn end(mut self, path: &Path, end: &End, findings: &mut Vec<Finding>) {
+        let &End { position: end, last_offset, grew, damaged, is_followed } = end;
         let last = self.held.filter(|(_, entry)| entry.offset > last_offset && !grew && !damaged);
         if let Some((number, entry)) = last.filter(|_| self.done == self.entries.len()) {
             self.bad(number, &entry, "the segment ends below that offset");
@@ -111,6 +118,9 @@ impl OffsetCheck {
                 self.name, entry.offset, entry.position
             );
             let finding = Finding::new(Code::IndexBeyondEnd, text).file(&self.name).offset(entry.offset);
+            // The last segment may lose its end to an unclean stop: a replica has it. Others were on the disk before.
+            let severity = if is_followed { Severity::Error } else { finding.severity };
+            let finding = finding.severity(severity);
             findings.push(
                 finding
                     .position((self.done * OFFSET_ENTRY) as u64)

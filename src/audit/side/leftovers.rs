@@ -90,9 +90,8 @@ fn of_other(segments: &HashSet<i64>, other: &OtherFile) -> Option<Finding> {
         OtherKind::Leftover => (Code::LeftoverCleaning, "left by a cleaning"),
         // Written beside the file they replace, then renamed.
         OtherKind::Unknown if name.ends_with(".tmp") => (Code::LeftoverDeleted, "the draft of a file, not read"),
-        _ if other.is_named_segment() => {
-            (Code::SegmentUnreadable, "it has the name of a segment, and is no file that can be read")
-        }
+        // Told with the segments.
+        _ if other.is_named_segment() => return None,
         OtherKind::Unknown => (Code::UnknownFile, "no broker makes such a file here"),
         OtherKind::Folder => (Code::UnknownFile, "no broker makes a folder here"),
         _ if is_index && base_offset(name).is_none_or(|base| !segments.contains(&base)) => {

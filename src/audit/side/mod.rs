@@ -19,7 +19,7 @@ use crate::log::dir::{OtherKind, PartitionDir, SegmentFile, SegmentKind};
 use crate::log::log_dir::LogDirFiles;
 use crate::log::{Batch, Control, Header, Inflater};
 use epochs::EpochRuns;
-use indexes::{OffsetCheck, TimeCheck};
+use indexes::{End, OffsetCheck, TimeCheck};
 use producers::Producers;
 use std::collections::BTreeMap;
 use std::io;
@@ -242,7 +242,14 @@ impl<'d> SideFacts<'d> {
         self.ends.insert(segment.base, self.last_offset.saturating_add(1).max(segment.base));
         // What a broker appended meanwhile is in its index, and was not seen.
         let grew = segment.next_base.is_none() && segment.grew();
-        segment.offsets.end(&segment.path, segment.end, self.last_offset, grew, segment.damaged, &mut self.findings);
+        let end = End {
+            position: segment.end,
+            last_offset: self.last_offset,
+            grew,
+            damaged: segment.damaged,
+            is_followed: segment.next_base.is_some(),
+        };
+        segment.offsets.end(&segment.path, &end, &mut self.findings);
         segment.times.end(grew, segment.damaged, &mut self.findings);
         let end = segment.next_base.unwrap_or(if grew { i64::MAX } else { self.last_offset.saturating_add(1) });
         segment.txns.end(end, segment.next_base.is_some(), &mut self.findings);

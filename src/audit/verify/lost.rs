@@ -8,7 +8,7 @@ use crate::escape::visible;
 use crate::log::mend::{Change, likely};
 use crate::log::{BadRecord, Batch, Inflater};
 use crate::model::load::{Loading, Until, load};
-use crate::model::losses::{Kept, Losses, LostAt, LostKey, LostRecord, is_marker};
+use crate::model::losses::{Kept, Losses, LostAt, LostKey, LostRecord, Word, is_marker};
 use crate::model::replay::Helper;
 use crate::model::rules::Rules;
 use crate::rewrite::look::reads_whole;
@@ -49,17 +49,17 @@ impl Lost {
     /// A batch is lost whose CRC is wrong. Where the CRC points to the one byte that was changed, its records are read as
     /// they were before; that change is given too.
     pub(super) fn damaged_batch(&mut self, batch: &Batch<'_>) -> ((u64, u64), Option<Change>) {
-        let Some(change) = likely(batch, |mended| reads_whole(mended, &mut self.inflater)) else {
-            return (self.batch(batch), None);
-        };
         let mut bytes = batch.bytes().to_vec();
-        if let Some(byte) = bytes.get_mut(change.at as usize) {
+        let change = likely(batch, |mended| reads_whole(mended, &mut self.inflater));
+        if let Some(change) = change
+            && let Some(byte) = bytes.get_mut(change.at as usize)
+        {
             *byte = change.new;
         }
-        match Batch::new(&bytes, batch.position()) {
-            Some(mended) => (self.batch(&mended), Some(change)),
-            None => (self.batch(batch), None),
-        }
+        self.losses.vouched_by(if change.is_some() { Word::Mended } else { Word::Doubtful });
+        let counts = self.batch(&Batch::new(&bytes, batch.position()).unwrap_or(*batch));
+        self.losses.vouched_by(Word::Sound);
+        (counts, change)
     }
 
     /// A record is lost.
@@ -107,11 +107,14 @@ fn of_group(group: &[u8], keys: &[LostKey], segments: &[PathBuf]) -> Option<Find
     let shown: Vec<_> = keys.iter().take(3).map(words).collect();
     let more = keys.len() - shown.len();
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    let message = format!("its latest record lies in the damage: {}{more}", shown.join(", "));
+    // Even the group's name may be none that was written.
+    let doubtful = keys.iter().all(|key| key.word == Word::Doubtful);
+    let by = if doubtful { ", by its damaged bytes" } else { "" };
+    let message = format!("its latest record lies in the damage{by}: {}{more}", shown.join(", "));
     let facts = keys.iter().take(MOST_KEYS_OF_A_GROUP).map(key_facts).collect();
     let finding = Finding::new(Code::LatestLost, message).group(group).position(last.at.position).offset(last.offset);
     let finding = finding.file(name.unwrap_or_default().to_string_lossy());
-    Some(finding.fact("keys", keys.len() as u64).fact("lost", Fact::List(facts)))
+    Some(finding.fact("keys", keys.len() as u64).fact("doubtful", doubtful).fact("lost", Fact::List(facts)))
 }
 
 fn words(lost: &LostKey) -> String {

@@ -9,7 +9,7 @@ use super::{Counts, Depth, Verified, Verifying};
 use crate::audit::side::SideFacts;
 use crate::audit::{Code, Finding, List, Severity};
 use crate::fault::{Fault, FaultKind};
-use crate::log::dir::PartitionDir;
+use crate::log::dir::{OtherFile, PartitionDir};
 use crate::log::mend::Change;
 use crate::log::segment::base_offset_of_name;
 use crate::log::{BadRecord, Batch, Codec, Header, Hole, Record, Segment, TimestampType};
@@ -151,6 +151,8 @@ impl<'w, 'd> Walk<'w, 'd> {
 
     pub(super) fn finish(mut self, segments: &[PathBuf], how: &Verifying<'_>) -> io::Result<Verified> {
         self.list.extend(self.lost.finish(segments, how.max_inflated)?);
+        let others = self.dir.into_iter().flat_map(|dir| &dir.others);
+        self.list.extend(others.filter(|it| it.is_named_segment()).map(no_segment));
         if let Some(side) = self.side.take() {
             self.list.extend(side.finish(how.log_dir));
         }
@@ -367,6 +369,12 @@ impl<'w, 'd> Walk<'w, 'd> {
     }
 }
 
+/// A folder, a pipe or the like in the place of a segment.
+fn no_segment(other: &OtherFile) -> Finding {
+    let why = format!("{}: it has the name of a segment, and is no file that can be read", other.name);
+    Finding::new(Code::SegmentUnreadable, why).file(&other.name).fact("bytes", other.len)
+}
+
 impl Visitor for Walk<'_, '_> {
     fn segment(&mut self, _: &Segment) -> io::Result<Step> {
         Ok(Step::On)
@@ -454,6 +462,9 @@ impl Visitor for Walk<'_, '_> {
     }
 
     fn bad_record(&mut self, segment: &Segment, batch: &Batch<'_>, record: &BadRecord<'_>) -> io::Result<Step> {
+        if record.fault.kind.is_limit() {
+            return Ok(Step::On); // Told at the end of the batch.
+        }
         self.lost.record(batch, record);
         let mut finding = Finding::new(Code::BadRecord, record.fault.kind.to_string());
         finding.offset = record.offset;

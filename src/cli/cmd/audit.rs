@@ -14,7 +14,7 @@ use crate::cli::args::{AuditArgs, AuditFormat, TextFormat};
 use crate::cli::baseline::Baseline;
 use crate::cli::input::{self, Partition};
 use crate::cli::render::audit::{Listing, Looked};
-use crate::cli::render::findings::finding_json;
+use crate::cli::render::findings::{LogDirs, finding_json};
 use crate::cli::render::{self, sarif};
 use crate::cli::select::GroupFilter;
 use crate::cli::state::{in_parallel, start_of};
@@ -157,7 +157,8 @@ fn of(finding: &Finding) -> Code {
 }
 
 fn text(findings: &[Finding], args: &AuditArgs, looked: Looked, listing: Listing, context: &Context) -> String {
-    let all = |format| render::findings::findings(findings, format, context.looks());
+    let log_dirs = LogDirs::of(looked.log_dirs);
+    let all = |format| render::findings::findings(findings, format, log_dirs, context.looks());
     match args.format {
         AuditFormat::Table => render::audit::text(findings, looked, listing, context.looks()),
         AuditFormat::Json => all(TextFormat::Json),

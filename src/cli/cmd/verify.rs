@@ -7,8 +7,8 @@ use crate::audit::verify::{Counts, Depth, Verified, Verifying, verify};
 use crate::audit::{Code, Finding, Severity};
 use crate::cli::args::{SeverityChoice, TextFormat, VerifyArgs};
 use crate::cli::input::{self, Partition};
-use crate::cli::render::findings::{findings, verdict_lines};
-use crate::cli::state::{in_parallel, threads};
+use crate::cli::render::findings::{LogDirs, findings, verdict_lines};
+use crate::cli::state::{self, in_parallel, threads};
 use crate::cli::talk::{Context, EmptyFolders};
 use crate::log::DEFAULT_MAX_INFLATED;
 use crate::log::log_dir::LogDirFiles;
@@ -59,7 +59,7 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
         found.map(|finding| finding.path(partition.path()))
     });
     let all: Vec<_> = of_log_dirs.chain(of_partitions).filter(asked_for).collect();
-    let mut text = findings(&all, args.format, context.looks());
+    let mut text = findings(&all, args.format, LogDirs::of(state::log_dirs(partitions.iter()).len()), context.looks());
     if args.format == TextFormat::Table && !brokers.is_empty() {
         let numbers: Vec<_> = partitions.iter().map(|partition| partition.number).collect();
         text.push_str(&verdict_lines(&numbers, &verdicts, context.looks()));

@@ -2,8 +2,7 @@
 //!
 //! Must not know: any one code.
 
-use super::findings::{place, severity};
-use super::name::visible;
+use super::findings::{LogDirs, place, severity};
 use super::table::{Looking, Looks};
 use super::wrap;
 use crate::audit::{Code, Fact, Finding, Severity};
@@ -95,10 +94,7 @@ fn block(run: &[Finding], looked: Looked, listing: Listing, looks: Looks, out: &
     let times = if all > 1 { format!(" ({all})") } else { String::new() };
     out.push_str(&format!("\n{} {title}{times}\n", severity(how_bad, looks)));
     for finding in run.iter().take(shown) {
-        let path = finding.path.as_deref().filter(|_| looked.log_dirs > 1);
-        let path = path.map(|path| visible(path.as_os_str().as_encoded_bytes()));
-        let place = [path, Some(place(finding)).filter(|it| !it.is_empty())];
-        let place = place.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let place = place(finding, LogDirs::of(looked.log_dirs));
         let place = if place.is_empty() { place } else { format!("{place}: ") };
         out.push_str(&format!("{}\n", wrap::line(&format!("    {place}{}", finding.message), looks)));
         if let Some(command) = command(finding).filter(|_| listing == Listing::All) {

@@ -13,10 +13,26 @@ use crate::model::preflight::Verdict;
 use crate::words::counted;
 use serde_json::{Map, Value, json};
 
+/// From how many log dirs findings are: from several, the number of a partition does not tell which is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogDirs {
+    /// One, or none.
+    One,
+    /// More.
+    Several,
+}
+
+impl LogDirs {
+    /// So many.
+    pub fn of(count: usize) -> LogDirs {
+        if count > 1 { LogDirs::Several } else { LogDirs::One }
+    }
+}
+
 /// All of them, in their order.
-pub fn findings(findings: &[Finding], format: TextFormat, looks: Looks) -> String {
+pub fn findings(findings: &[Finding], format: TextFormat, log_dirs: LogDirs, looks: Looks) -> String {
     match format {
-        TextFormat::Table => text(findings, looks),
+        TextFormat::Table => text(findings, log_dirs, looks),
         TextFormat::Csv => csv(findings),
         TextFormat::Json | TextFormat::Jsonl => document(format, findings.iter().map(finding_json)),
     }
@@ -74,7 +90,7 @@ fn csv(findings: &[Finding]) -> String {
 }
 
 /// A block for each, then what to do, once for each code, and how many there are.
-fn text(findings: &[Finding], looks: Looks) -> String {
+fn text(findings: &[Finding], log_dirs: LogDirs, looks: Looks) -> String {
     if findings.is_empty() {
         return String::new();
     }
@@ -82,7 +98,7 @@ fn text(findings: &[Finding], looks: Looks) -> String {
     for it in findings {
         let name = it.code.name();
         // Seven columns for the severity, which may carry escapes for colour.
-        let place = wrap::behind(&one_line(&place(it)), 7 + 1 + name.len() + 2, 8, looks);
+        let place = wrap::behind(&one_line(&place(it, log_dirs)), 7 + 1 + name.len() + 2, 8, looks);
         let message = wrap::behind(&one_line(&it.message), 4, 4, looks);
         out.push_str(&format!("{} {name}  {place}\n    {message}\n", severity(it.severity, looks)));
     }
@@ -119,13 +135,14 @@ pub(super) fn severity(severity: Severity, looks: Looks) -> String {
     }
 }
 
-pub(super) fn place(finding: &Finding) -> String {
+pub(super) fn place(finding: &Finding, log_dirs: LogDirs) -> String {
+    let path = finding.path.as_deref().filter(|_| log_dirs == LogDirs::Several).map(visible_path);
     let partition = finding.partition.map(|n| format!("partition {n}"));
     let position = finding.position.map(|n| format!("byte {n}"));
     let offset = finding.offset.map(|n| format!("offset {n}"));
     let group = finding.group.as_deref().map(|name| format!("group {}", visible(name)));
     let segment = finding.segment.as_deref().map(|name| visible(name.as_bytes()));
-    let parts = [partition, segment, position, offset, group];
+    let parts = [path, partition, segment, position, offset, group];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

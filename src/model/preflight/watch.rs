@@ -147,6 +147,9 @@ impl Watch {
 
     /// A record that does not parse.
     pub fn bad_record(&mut self, batch: &Batch<'_>, record: &BadRecord<'_>) {
+        if record.fault.kind.is_limit() {
+            return; // Told at the end of the batch.
+        }
         let offset = record.offset.unwrap_or(batch.header().base_offset);
         self.refuse_all(batch.position(), offset, None, &Reason::BadRecord(record.fault.clone()));
     }
@@ -155,7 +158,7 @@ impl Watch {
     pub fn batch_end(&mut self, batch: &Batch<'_>, body: Option<&Fault>) {
         match body {
             None => {}
-            Some(Fault { kind: FaultKind::InflatedTooLarge(_), .. }) => self.unchecked.too_large += 1,
+            Some(fault) if fault.kind.is_limit() => self.unchecked.too_large += 1,
             // A batch that says that it is empty is read as empty.
             Some(_) if batch.header().magic == 2 && batch.header().count == 0 => {}
             Some(fault) => {

@@ -116,9 +116,10 @@ fn nothing_is_written_over() {
     for (name, make) in make {
         make(&dir.path().join(name));
         let before: Vec<_> = names_in(dir.path());
-        for verb in VERBS {
-            let output = verb.run(dir.path(), &["--out", name, folder.to_str().unwrap()]);
-            let what = format!("{} to a {name}: {}", verb.name, said(&output));
+        // A dry run says so too.
+        for (verb, dry) in VERBS.into_iter().flat_map(|verb| [(verb, &[][..]), (verb, &["--dry-run"])]) {
+            let output = verb.run(dir.path(), &[&["--out", name, folder.to_str().unwrap()], dry].concat());
+            let what = format!("{} {dry:?} to a {name}: {}", verb.name, said(&output));
             assert_eq!(output.status.code(), Some(1), "{what}");
             assert!(said(&output).contains("exists"), "{what}");
             assert!(output.stdout.is_empty(), "{what}");

@@ -6,6 +6,7 @@
 
 use crate::log::batch::CRC_FROM;
 use crate::log::dir::OFFSETS_TOPIC;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -30,29 +31,39 @@ pub struct OutDir {
 }
 
 impl OutDir {
-    /// Begins a folder.
+    /// Whether a folder could be begun, as far as that is seen without making it; its path and its name.
     ///
     /// # Errors
-    /// If something of that name exists, or the folder around it does not, or cannot be written to.
-    pub fn create(path: &Path) -> io::Result<OutDir> {
+    /// If something of that name exists, or the folder around it does not.
+    pub fn check(path: &Path) -> io::Result<(PathBuf, OsString)> {
         // Of a name no `/.` is left behind, which a new folder cannot have.
-        let path: &Path = &path.components().collect::<PathBuf>();
+        let path: PathBuf = path.components().collect();
         if path.symlink_metadata().is_ok() {
-            return Err(exists(path, OPTION));
+            return Err(exists(&path, OPTION));
         }
-        let name = path.file_name().ok_or_else(|| {
+        let Some(name) = path.file_name().map(OsStr::to_owned) else {
             let why = "no name for a new folder; pass the path of one that does not exist";
-            io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", path.display()))
-        })?;
-        let parent = around(path);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", path.display())));
+        };
+        let parent = around(&path);
         if !parent.is_dir() {
             let why = "no such folder; make it first, or pass --out in one that exists";
             return Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: {why}", parent.display())));
         }
+        Ok((path, name))
+    }
+
+    /// Begins a folder.
+    ///
+    /// # Errors
+    /// As [`OutDir::check`], or if the folder around it cannot be written to.
+    pub fn create(path: &Path) -> io::Result<OutDir> {
+        let (path, name) = &OutDir::check(path)?;
+        let parent = around(path);
         let pid = std::process::id();
         // A number may come again; what stands there then is another run's, and is left alone.
         for attempt in 0..100 {
-            let mut temporary = name.to_owned();
+            let mut temporary = name.clone();
             let again = if attempt == 0 { String::new() } else { format!("-{attempt}") };
             temporary.push(format!("{PARTIAL}{pid}{again}"));
             let temporary = parent.join(temporary);

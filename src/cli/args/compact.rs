@@ -40,7 +40,7 @@ pub struct CompactArgs {
     /// The new log dir, which must not exist
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     pub out: Option<PathBuf>,
-    /// Say what would stay and go, and write nothing
+    /// Say what would stay and go, and write nothing; of --out only whether it could be made
     #[arg(long)]
     pub dry_run: bool,
     /// Compact the last segment too, which a broker would go on writing: for a broker that is stopped

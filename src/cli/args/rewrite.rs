@@ -51,7 +51,7 @@ pub struct RewriteArgs {
     /// The new log dir, which must not exist
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     pub out: Option<PathBuf>,
-    /// Say what would be done, and write nothing
+    /// Say what would be done, and write nothing; of --out only whether it could be made
     #[arg(long)]
     pub dry_run: bool,
     /// List every edit in FILE, which must not exist: one JSON object a line

@@ -32,7 +32,7 @@ pub struct SalvageArgs {
     /// The new log dir, which must not exist
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     pub out: Option<PathBuf>,
-    /// Say what would be kept and lost, and write nothing
+    /// Say what would be kept and lost, and write nothing; of --out only whether it could be made
     #[arg(long)]
     pub dry_run: bool,
     /// Fill what is lost from another copy: a partition folder, or a log dir that holds it (repeatable)

@@ -38,13 +38,11 @@ pub fn run(args: &CompactArgs, context: &mut Context) -> Result<Outcome> {
         partitions.iter().try_for_each(refuse_running)?;
     }
     let interrupt = interrupt()?;
-    let out = match &args.out {
-        Some(path) if !args.dry_run => {
-            refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
-            Some(create(path, context)?)
-        }
-        _ => None,
-    };
+    if let Some(path) = &args.out {
+        refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
+        OutDir::check(path)?;
+    }
+    let out = args.out.as_deref().filter(|_| !args.dry_run).map(|path| create(path, context)).transpose()?;
     let now = args.clock.now.map_or_else(time::now, |moment| moment.millis(time::now()));
     let mut report = Report::new("compact", args.format, out.as_ref())?;
     // Each is read twice.

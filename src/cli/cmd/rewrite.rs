@@ -44,13 +44,11 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     let partitions = open_whole(&args.input, OnDamage::asked(args.skip_damage), context)?;
     check(args, &partitions)?;
     let interrupt = interrupt()?;
-    let out = match &args.out {
-        Some(path) if !args.dry_run => {
-            refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
-            Some(create(path, context)?)
-        }
-        _ => None,
-    };
+    if let Some(path) = &args.out {
+        refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
+        OutDir::check(path)?;
+    }
+    let out = args.out.as_deref().filter(|_| !args.dry_run).map(|path| create(path, context)).transpose()?;
     if let Some(path) = &args.log {
         refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
     }

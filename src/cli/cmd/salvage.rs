@@ -54,14 +54,12 @@ pub fn run(args: &SalvageArgs, context: &mut Context) -> Result<Outcome> {
         .collect::<Result<Vec<_>>>()?;
     check_copies(args, &partitions, &replicas)?;
     let interrupt = interrupt()?;
-    let out = match &args.out {
-        Some(path) if !args.dry_run => {
-            let given = args.input.paths.iter().chain(&args.also);
-            refuse_inside(path, given, partitions.iter().chain(replicas.iter().flatten()))?;
-            Some(create(path, context)?)
-        }
-        _ => None,
-    };
+    if let Some(path) = &args.out {
+        let given = args.input.paths.iter().chain(&args.also);
+        refuse_inside(path, given, partitions.iter().chain(replicas.iter().flatten()))?;
+        OutDir::check(path)?;
+    }
+    let out = args.out.as_deref().filter(|_| !args.dry_run).map(|path| create(path, context)).transpose()?;
     let mut report = Report::new("salvage", args.format, out.as_ref())?;
     let bytes: u64 = partitions.iter().map(Partition::bytes).sum();
     // Read once, and once more to write it.

@@ -124,6 +124,8 @@ pub struct Keys<S: Slot = Winner> {
     by_prefix: Index,
     /// The prefix that was looked up last: a batch mostly stays with one.
     last: u32,
+    /// That of which a place was asked last.
+    placed: u32,
     others: Vec<Other<S::Other>>,
     by_key: Index,
     live: usize,
@@ -149,8 +151,6 @@ struct Sought<'k> {
     hash: u32,
     /// Which it may be.
     number: u32,
-    /// How many records wait for it.
-    records: usize,
 }
 
 /// What waits of a record.
@@ -163,6 +163,8 @@ struct Noted<N> {
 /// A commit that waits.
 #[derive(Debug, Clone, Copy)]
 struct Commit<N> {
+    /// The place of its prefix among those that are sought.
+    prefix: u32,
     partition: i32,
     noted: Noted<N>,
 }
@@ -185,17 +187,17 @@ impl<S: Slot> Keys<S> {
     #[inline(always)]
     pub fn put_soon<'k>(&mut self, key: &'k [u8], record: Winner, note: S::Note, window: &mut Window<'k, S::Note>) {
         let Some((prefix, partition)) = split(key) else { return self.put_other_soon(key, record, note, window) };
-        let commit = Commit { partition, noted: Noted { record, note } };
-        match window.prefixes.last_mut() {
-            Some(last) if is_same(last.bytes, prefix) => last.records += 1,
+        match window.prefixes.last() {
+            Some(last) if is_same(last.bytes, prefix) => {}
             _ if self.is_last(prefix) => return self.put_in(self.last, partition, record, note),
             _ => {
                 let hash = self.hash(prefix);
                 self.by_prefix.prefetch(hash);
-                window.prefixes.push(Sought { bytes: prefix, hash, number: NOBODY, records: 1 });
+                window.prefixes.push(Sought { bytes: prefix, hash, number: NOBODY });
             }
         }
-        window.commits.push(commit);
+        let prefix = window.prefixes.len() as u32 - 1;
+        window.commits.push(Commit { prefix, partition, noted: Noted { record, note } });
         if window.commits.len() >= WINDOW {
             self.settle_commits(window);
         }
@@ -205,7 +207,7 @@ impl<S: Slot> Keys<S> {
     fn put_other_soon<'k>(&mut self, key: &'k [u8], record: Winner, note: S::Note, window: &mut Window<'k, S::Note>) {
         let hash = self.hash(key);
         self.by_key.prefetch(hash);
-        window.others.push((Sought { bytes: key, hash, number: NOBODY, records: 1 }, Noted { record, note }));
+        window.others.push((Sought { bytes: key, hash, number: NOBODY }, Noted { record, note }));
         if window.others.len() >= WINDOW {
             self.settle_others(window);
         }
@@ -225,27 +227,29 @@ impl<S: Slot> Keys<S> {
             it.number = self.by_prefix.find(it.hash, |_| true).unwrap_or(NOBODY);
             prefetch_item(&self.prefixes, it.number as usize);
         }
-        let mut rest = commits.as_slice();
         for it in &*prefixes {
-            let these;
-            (these, rest) = rest.split_at_checked(it.records).unwrap_or_default();
-            let Some(prefix) = self.prefixes.get(it.number as usize) else { continue };
-            self.room.prefetch(prefix.text);
-            for commit in these {
+            if let Some(prefix) = self.prefixes.get(it.number as usize) {
+                self.room.prefetch(prefix.text);
+            }
+        }
+        let number =
+            |prefixes: &[Sought<'_>], prefix: u32| prefixes.get(prefix as usize).map_or(NOBODY, |it| it.number);
+        for commit in &*commits {
+            if let Some(prefix) = self.prefixes.get(number(prefixes, commit.prefix) as usize) {
                 prefetch_item(&prefix.run, commit.partition as usize);
             }
         }
-        let mut rest = commits.drain(..);
-        for it in prefixes.drain(..) {
+        for it in &mut *prefixes {
             let found = self.prefixes.get(it.number as usize);
-            match found.is_some_and(|prefix| is_same(self.room.get(prefix.text), it.bytes)) {
-                true => self.last = it.number,
-                false => self.last = self.prefix(it.bytes, it.hash),
+            if !found.is_some_and(|prefix| is_same(self.room.get(prefix.text), it.bytes)) {
+                it.number = self.prefix(it.bytes, it.hash);
             }
-            for Commit { partition, noted } in rest.by_ref().take(it.records) {
-                self.put_in(self.last, partition, noted.record, noted.note);
-            }
+            self.last = it.number;
         }
+        for Commit { prefix, partition, noted } in commits.drain(..) {
+            self.put_in(number(prefixes, prefix), partition, noted.record, noted.note);
+        }
+        prefixes.clear();
     }
 
     /// As [`settle_commits`](Keys::settle_commits).
@@ -283,7 +287,13 @@ impl<S: Slot> Keys<S> {
 
     #[inline(always)]
     fn is_last(&self, prefix: &[u8]) -> bool {
-        self.prefixes.get(self.last as usize).is_some_and(|last| is_same(self.room.get(last.text), prefix))
+        self.is_of(self.last, prefix)
+    }
+
+    /// Whether a number is that of a prefix.
+    #[inline(always)]
+    fn is_of(&self, number: u32, prefix: &[u8]) -> bool {
+        self.prefixes.get(number as usize).is_some_and(|it| is_same(self.room.get(it.text), prefix))
     }
 
     #[inline(always)]
@@ -362,6 +372,9 @@ impl<S: Slot> Keys<S> {
     /// key. What waits stays in order.
     pub fn place(&mut self, key: &[u8]) -> Option<KeyPlace> {
         let (prefix, partition) = split(key)?;
+        if self.is_of(self.placed, prefix) {
+            return Some((self.placed, partition));
+        }
         let hash = self.hash(prefix);
         let number = match self.find(prefix, hash) {
             Some(number) => number,
@@ -373,6 +386,7 @@ impl<S: Slot> Keys<S> {
                 self.add(prefix, hash)
             }
         };
+        self.placed = number;
         Some((number, partition))
     }
 

@@ -561,6 +561,21 @@ fn what_is_no_file_is_as_bad_as_a_broker_takes_it() {
     }
 }
 
+/// A broker of 4.4.0 gave up the log dir over a folder or a dead link in the place of each of them, or did not start.
+#[cfg(unix)]
+#[test]
+fn what_is_no_checkpoint() {
+    for name in ["recovery-point", "replication", "log-start", "cleaner"] {
+        for what in [Instead::Folder, Instead::DeadLink] {
+            let log = cleaned();
+            put_instead(&log.dir.path().join(format!("{name}-offset-checkpoint")), what);
+            let findings = odd(&log.folder);
+            let said: Vec<_> = findings.iter().map(|it| (it.code, it.severity)).collect();
+            assert_eq!(said, [(Code::NotAFile, Severity::Error)], "{name}, {what:?}");
+        }
+    }
+}
+
 /// Checkpoints are written to a draft first: brokers of 4.4.0 and 3.9.2 gave up the log dir over a folder of its name.
 #[test]
 fn a_folder_in_the_place_of_a_draft() {

@@ -8,6 +8,7 @@ use crate::audit::code::Code;
 use crate::audit::finding::{Finding, Severity};
 use crate::log::dir::{OtherFile, OtherKind, Shape};
 use std::collections::HashSet;
+use std::path::Path;
 
 const GIVES_UP: &str = "a broker that starts gives up the whole log dir over it";
 const SET_ASIDE: &str = "a broker with KRaft sets the partition aside as stray, and deletes it";
@@ -44,4 +45,17 @@ pub(super) fn of(segments: &HashSet<i64>, other: &OtherFile, log_end: i64) -> Op
     let severity = if verdict == PASSES_OVER { Severity::Warning } else { Severity::Error };
     let message = format!("{} is {}: {verdict}", other.name, other.shape.words());
     Some(Finding::new(Code::NotAFile, message).severity(severity).file(&other.name))
+}
+
+/// A folder or a dead link in the place of a checkpoint of the log dir.
+pub(super) fn of_log_dir(log_dir: &Path, name: &str) -> Option<Finding> {
+    let path = log_dir.join(name);
+    let shape = match (path.is_dir(), path.exists()) {
+        (true, _) => Shape::Folder,
+        (_, false) => Shape::DeadLink,
+        _ => return None,
+    };
+    let is_checkpoint = name.ends_with("-offset-checkpoint");
+    let message = format!("{name} is {}: {GIVES_UP}, or does not start", shape.words());
+    is_checkpoint.then(|| Finding::new(Code::NotAFile, message).file(name))
 }

@@ -18,10 +18,15 @@ pub fn named(path: &Path, error: &io::Error) -> io::Error {
 /// Reads a regular file. Whatever else has its name (a pipe, a folder) is refused: opening it could wait for ever.
 ///
 /// # Errors
-/// If it is not there, no regular file, longer than 256 MiB, or cannot be read.
+/// If it is not there, no regular file ([`is_no_file`] tells), longer than 256 MiB, or cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("not a regular file"));
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Err(no_file("not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_ok() => {
+            return Err(no_file("a link that leads nowhere"));
+        }
+        Err(error) => return Err(error),
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(GREATEST + 1).read_to_end(&mut bytes)?;
@@ -29,4 +34,13 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
         true => Err(io::Error::other("longer than 256 MiB, which no such file is")),
         false => Ok(bytes),
     }
+}
+
+fn no_file(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
+}
+
+/// Whether an error of [`read`] says that something else than a file has the name.
+pub fn is_no_file(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidInput
 }

@@ -488,7 +488,103 @@ fn what_lies_beside() {
     assert_eq!(log.codes(), NONE, "snapshots need no segment");
     std::fs::remove_file(log.path(INDEX)).unwrap();
     std::fs::create_dir(log.path(INDEX)).unwrap();
-    assert_eq!(log.codes(), ["side-file-unreadable", "unknown-file"]);
+    assert_eq!(log.codes(), ["not-a-file"]);
+}
+
+/// What stands in the place of a file.
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Instead {
+    Folder,
+    DeadLink,
+    Pipe,
+}
+
+/// How brokers of 4.4.0 and 3.9.2 started on this log with something else in the place of a file. In the order: folder, dead
+/// link, pipe; each after a kill, and after a stop in order. `-`: gave up the log dir; `.`: loaded every record; `0`: empties
+/// segments that are sound (4.4.0; 3.9.2 gave up the log dir); `s`: set the partition aside as stray; `w`: waited for ever.
+/// Pipes were tried with 4.4.0 alone.
+#[cfg(unix)]
+const STARTS: [(&str, [&str; 3]); 12] = [
+    (EPOCHS, ["--", "--", "ww"]),
+    ("partition.metadata", ["--", "ss", "ww"]),
+    ("00000000000000000723.index", ["--", "--", "-."]),
+    ("00000000000000000723.timeindex", ["-.", "--", "-."]),
+    ("00000000000000000723.txnindex", ["--", "..", "--"]),
+    ("00000000000000000723.snapshot", ["0.", "0.", "w."]),
+    (SNAPSHOT, ["0-", "0-", "ww"]),
+    (INDEX, ["--", "--", "--"]),
+    (TIMES, ["--", "--", "--"]),
+    ("00000000000000000800.index", ["..", "..", ".."]),
+    ("00000000000000002000.snapshot", ["..", "..", ".."]),
+    ("notes", ["..", "..", ".."]),
+];
+
+#[cfg(unix)]
+fn put_instead(path: &Path, what: Instead) {
+    let _ = std::fs::remove_file(path);
+    match what {
+        Instead::Folder => std::fs::create_dir(path).unwrap(),
+        Instead::DeadLink => std::os::unix::fs::symlink("/nowhere/at/all", path).unwrap(),
+        Instead::Pipe => {
+            let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+            assert!(made.success(), "{}", path.display());
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_as_bad_as_a_broker_takes_it() {
+    for (name, starts) in STARTS {
+        for (what, start) in [Instead::Folder, Instead::DeadLink, Instead::Pipe].into_iter().zip(starts) {
+            let log = cleaned();
+            put_instead(&log.path(name), what);
+            let findings = odd(&log.folder);
+            let said: Vec<_> = findings.iter().map(|it| (it.code, it.severity)).collect();
+            let is_txn_link = name.ends_with(".txnindex") && start == "..";
+            let expected = match start {
+                // The broker passes over it, but its transaction index is gone.
+                ".." if is_txn_link => (Code::NotAFile, Severity::Warning),
+                ".." => (Code::UnknownFile, Severity::Info),
+                _ => (Code::NotAFile, Severity::Error),
+            };
+            assert_eq!(said, [expected], "{name}, {what:?}");
+            let message = &findings[0].message;
+            assert_eq!(
+                message.contains("waits"),
+                what == Instead::Pipe && !name.ends_with(".txnindex") && start != ".."
+            );
+            assert_eq!(message.contains("empty sound segments"), start.starts_with('0'), "{message}");
+            assert_eq!(message.contains("stray"), start == "ss", "{message}");
+        }
+    }
+}
+
+/// A broker of 4.4.0 gave up the log dir over a folder or a dead link in the place of each of them, or did not start.
+#[cfg(unix)]
+#[test]
+fn what_is_no_checkpoint() {
+    for name in ["recovery-point", "replication", "log-start", "cleaner"] {
+        for what in [Instead::Folder, Instead::DeadLink] {
+            let log = cleaned();
+            put_instead(&log.dir.path().join(format!("{name}-offset-checkpoint")), what);
+            let findings = odd(&log.folder);
+            let said: Vec<_> = findings.iter().map(|it| (it.code, it.severity)).collect();
+            assert_eq!(said, [(Code::NotAFile, Severity::Error)], "{name}, {what:?}");
+        }
+    }
+}
+
+/// Checkpoints are written to a draft first: brokers of 4.4.0 and 3.9.2 gave up the log dir over a folder of its name.
+#[test]
+fn a_folder_in_the_place_of_a_draft() {
+    let log = cleaned();
+    std::fs::create_dir(log.path("leader-epoch-checkpoint.tmp")).unwrap();
+    assert_eq!(log.codes(), ["not-a-file"]);
+    let log = cleaned();
+    std::fs::create_dir(log.path("partition.metadata.tmp")).unwrap();
+    assert_eq!(log.codes(), ["unknown-file"]);
 }
 
 #[test]

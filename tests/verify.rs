@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
-#[allow(dead_code, reason = "not every test needs every helper")]
 #[path = "common/build.rs"]
 mod build;
 mod common;

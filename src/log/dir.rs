@@ -110,11 +110,60 @@ pub struct OtherFile {
     pub name: String,
     /// From its name.
     pub kind: OtherKind,
-    /// In bytes.
+    /// What has the name.
+    pub shape: Shape,
+    /// In bytes; 0 for what is no regular file.
     pub len: u64,
 }
 
+/// What has the name of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// A regular file, or a link to one.
+    File,
+    /// A folder.
+    Folder,
+    /// A link that leads nowhere.
+    DeadLink,
+    /// A pipe, a socket, a device: to open it may wait for ever.
+    Special,
+}
+
+impl Shape {
+    fn of(metadata: &std::fs::Metadata) -> Shape {
+        match (metadata.is_file(), metadata.is_dir()) {
+            (true, _) => Shape::File,
+            (_, true) => Shape::Folder,
+            _ => Shape::Special,
+        }
+    }
+
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Shape::File => "a file",
+            Shape::Folder => "a folder",
+            Shape::DeadLink => "a link that leads nowhere",
+            Shape::Special => "a pipe or device",
+        }
+    }
+}
+
 impl OtherFile {
+    fn of(path: PathBuf, name: String, shape: Shape, len: u64) -> OtherFile {
+        let kind = match (OtherKind::of(&name), shape) {
+            (OtherKind::Leftover | OtherKind::Unknown, Shape::Folder) => OtherKind::Folder,
+            (OtherKind::Leftover, Shape::DeadLink) => OtherKind::Unknown,
+            (kind, _) => kind,
+        };
+        OtherFile { path, name, kind, shape, len: if shape == Shape::File { len } else { 0 } }
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_file(&self) -> bool {
+        self.shape == Shape::File
+    }
+
     /// Whether it has the name of a segment that would count, but is no regular file that can be read.
     pub fn is_named_segment(&self) -> bool {
         self.name.ends_with(".log") && base_offset_of_name(&self.name).is_some()
@@ -138,7 +187,7 @@ pub enum OtherKind {
     PartitionMetadata,
     /// A file of the four kinds above (or below) that is on its way in or out: `.deleted`, `.cleaned`, `.swap`.
     Leftover,
-    /// A folder.
+    /// A folder that has none of these names.
     Folder,
     /// Anything else.
     Unknown,
@@ -158,8 +207,7 @@ impl PartitionDir {
             let name = lossless(entry.file_name().as_encoded_bytes());
             let Ok(metadata) = std::fs::metadata(entry.path()) else {
                 match entry.path().symlink_metadata() {
-                    // A broken link.
-                    Ok(_) => others.push(OtherFile { path: entry.path(), name, kind: OtherKind::Unknown, len: 0 }),
+                    Ok(_) => others.push(OtherFile::of(entry.path(), name, Shape::DeadLink, 0)),
                     // A running broker removed it meanwhile.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     // A folder that may be listed, but not entered.
@@ -169,10 +217,7 @@ impl PartitionDir {
             };
             match SegmentFile::of(entry.path(), &name, metadata.len()) {
                 Some(file) if metadata.is_file() => files.push(file),
-                _ => {
-                    let kind = if metadata.is_dir() { OtherKind::Folder } else { OtherKind::of(&name) };
-                    others.push(OtherFile { path: entry.path(), name, kind, len: metadata.len() });
-                }
+                _ => others.push(OtherFile::of(entry.path(), name, Shape::of(&metadata), metadata.len())),
             }
         }
         files.sort_by_key(|file| (file.base_offset, file.kind));
@@ -203,9 +248,11 @@ impl PartitionDir {
     }
 
     /// Segments of which an index is left that is not empty, and no file of any kind: by base offset, each with the name
-    /// of one. A broker renames the `.log` before its indexes when it removes a segment, and creates it before them.
+    /// of one. A broker renames the `.log` before its indexes when it removes a segment, and creates it before them. A
+    /// `.swap` file that holds nothing is nothing.
     pub fn segments_gone(&self) -> Vec<(i64, String)> {
         let files = self.segments.iter().chain(self.left_out.iter().map(|left_out| &left_out.file));
+        let files = files.filter(|file| !file.is_empty_swap());
         let named = self.others.iter().filter(|other| other.is_named_segment());
         let named = named.filter_map(|other| base_offset_of_name(&other.name));
         let here: BTreeSet<i64> = files.map(|file| file.base_offset).chain(named).collect();
@@ -221,6 +268,17 @@ impl PartitionDir {
         gone
     }
 
+    /// Segments that `.swap` files replace, in order.
+    pub fn replaced(&self) -> impl Iterator<Item = &SegmentFile> {
+        let is_replaced = |left_out: &&LeftOut| matches!(left_out.reason, Reason::Replaced { .. });
+        self.left_out.iter().filter(is_replaced).map(|left_out| &left_out.file)
+    }
+
+    /// The `.swap` files that count.
+    pub fn swaps(&self) -> impl Iterator<Item = &SegmentFile> {
+        self.segments.iter().filter(|segment| segment.is_swap())
+    }
+
     /// The one file of a kind, for the kinds that are there once per partition.
     pub fn other(&self, kind: OtherKind) -> Option<&OtherFile> {
         self.others.iter().find(|other| other.kind == kind)
@@ -228,6 +286,17 @@ impl PartitionDir {
 }
 
 impl SegmentFile {
+    /// Whether it is a `.swap` file.
+    pub fn is_swap(&self) -> bool {
+        self.kind == SegmentKind::Swap
+    }
+
+    /// Whether it is a `.swap` file of 0 bytes. The cleaner makes such a file of segments in which nothing is alive; a crash
+    /// of the machine makes one of any.
+    pub fn is_empty_swap(&self) -> bool {
+        self.is_swap() && self.len == 0
+    }
+
     fn of(path: PathBuf, name: &str, len: u64) -> Option<SegmentFile> {
         let base_offset = base_offset_of_name(name)?;
         let kind = match name.rsplit('.').next() {

@@ -24,6 +24,7 @@ pub mod rules;
 pub mod side;
 pub mod stats;
 pub mod store;
+pub mod swapped;
 pub mod topics;
 pub mod transactions;
 pub mod view;

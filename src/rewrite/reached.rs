@@ -65,7 +65,13 @@ pub enum At {
 
 /// What the files of a folder prove. What cannot be read, or makes no sense, proves nothing.
 pub fn proofs(dir: &PartitionDir) -> Vec<Proof> {
-    let mut proofs: Vec<Proof> = dir.others.iter().filter_map(of_file).collect();
+    let mut proofs: Vec<Proof> = dir.others.iter().filter(|it| it.is_file()).filter_map(of_file).collect();
+    // An index beside a segment that a .swap file replaces is that of the one that goes.
+    let goes = |proof: &Proof| match proof.what {
+        Proved::Segment { base, .. } => dir.replaced().any(|file| file.base_offset == base),
+        _ => false,
+    };
+    proofs.retain(|proof| !goes(proof));
     proofs.extend(CHECKPOINTS.iter().filter_map(|name| {
         let number = dir.partition.filter(|_| dir.variant == Variant::Normal)?;
         let offset = checkpoint_offset(&dir.path, name, number)?;

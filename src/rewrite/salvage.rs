@@ -4,6 +4,7 @@
 
 mod gather;
 mod lose;
+mod sides;
 
 use super::apply::PartitionPlan;
 use super::hanging::{Hanging, LostMarker};
@@ -18,6 +19,7 @@ use crate::log::{Batch, Inflater};
 use crate::model::losses::{Losses, LostKey, Word, is_marker};
 use gather::Gathering;
 use lose::{Kept, Lost, Stays};
+pub use sides::{Sides, sides};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;

@@ -16,6 +16,7 @@ pub fn all() -> Vec<Case> {
 const INDEX: &str = "00000000000000000000.index";
 const TIMES: &str = "00000000000000000000.timeindex";
 const TXNS: &str = "00000000000000000000.txnindex";
+const SWAP: &str = "00000000000000000000.log.swap";
 const EPOCHS: &str = "leader-epoch-checkpoint";
 const METADATA: &str = "partition.metadata";
 
@@ -202,6 +203,17 @@ fn leftovers() -> Vec<Case> {
         std::fs::create_dir(setup.folder().join(INDEX)).unwrap();
         setup
     };
+    let checkpoint = || {
+        let setup = log();
+        let path = setup.path().join("recovery-point-offset-checkpoint");
+        std::os::unix::fs::symlink("/dev/null", path).unwrap();
+        setup
+    };
+    let swapped = || {
+        let setup = log();
+        let segment = std::fs::read(setup.folder().join("00000000000000000000.log")).unwrap();
+        setup.beside(SWAP, &segment)
+    };
     vec![
         case(
             "leftover-deleted",
@@ -223,6 +235,8 @@ fn leftovers() -> Vec<Case> {
         ),
         case("orphan-index", "of a segment 100, against of 0", with("00000000000000000100.index"), with(INDEX)),
         case("unknown-file", "notes, against a transaction index", with("notes.txt"), with(TXNS)),
-        case("side-file-unreadable", "a folder in place of an index, against an empty one", folder(), with(INDEX)),
+        case("not-a-file", "a folder in place of an index, against an empty one", folder(), with(INDEX)),
+        case("harmful-swap", "nothing in place of the segment, against a copy", with(SWAP), swapped()),
+        case("side-file-unreadable", "a device in place of a checkpoint, against none", checkpoint(), log()),
     ]
 }

@@ -215,6 +215,16 @@ macro_rules! side {
                     comes "Someone or something put it there."
                     next "Nothing: brokers pass over it."
                 }
+                NotAFile "not-a-file" Error {
+                    means "A folder, a link that leads nowhere or a pipe has the name of a file that a broker reads or writes. Most of them keep it from starting: it gives up the whole log dir, or waits for ever. In the place of partition.metadata a dead link has it set the partition aside. In the place of a snapshot they are worse: a broker that starts after a kill may take sound segments for damaged and empty them (seen with 4.4.0, not with 3.9.2)."
+                    comes "A script or a restore that made a folder of a file's name, or links whose targets were not copied."
+                    next "Move it away before a broker starts, with a .txnindex the segment's .index too: it makes indexes, snapshots and checkpoints anew. Write partition.metadata anew with the topic id of the cluster: two lines, 'version: 0' and 'topic_id: ' with the id."
+                }
+                HarmfulSwap "harmful-swap" Error {
+                    means "A .swap file that a broker would put into the log when it starts, to the log's harm. A broker takes every .swap file for the whole of what the cleaner made of the segments in its range, and deletes those without a look: also where the file is empty or was cut, and records in them are alive. An empty one whose name lies inside a segment hides what stands behind that offset from readers; one behind the log's end has the log go on from there."
+                    comes "A crash of the machine or a full disk before the file's bytes were on the disk, or a file that someone put there."
+                    next "Move the .swap file away before a broker starts: the segment then counts again. 'grouplog salvage' does so in its copy."
+                }
                 SideUnreadable "side-file-unreadable" Warning {
                     means "A file beside the segments could not be read, and so was not checked."
                     comes "Permissions, or an error of the disk."

@@ -206,7 +206,7 @@ impl TimeCheck {
 /// The bytes of an index. That there is none is normal, and told where the segment holds something.
 fn present<'t>(twin: &'t Twin, segment: &SegmentFile, findings: &mut Vec<Finding>) -> Option<&'t [u8]> {
     let bytes = twin.bytes(findings);
-    if bytes.is_none() && twin.bytes.is_err() && segment.len > 0 {
+    if twin.is_absent() && segment.len > 0 {
         let text = format!("{} has no {}", segment.name, twin.name);
         findings.push(Finding::new(Code::IndexMissing, text).file(&twin.name));
     }

@@ -2,7 +2,7 @@
 //!
 //! Must not know: batches.
 
-use super::read_other;
+use super::{no_file, read_other};
 use crate::audit::code::Code;
 use crate::audit::finding::Finding;
 use crate::log::checkpoint::partition_metadata;
@@ -10,11 +10,13 @@ use crate::log::dir::{LeftOut, OtherFile, OtherKind, PartitionDir, Reason, Varia
 use crate::log::log_dir::{CheckpointKind, LogDirFiles};
 use std::collections::{BTreeMap, HashSet};
 
-/// Everything that is not checked against batches. `ends` has the base offset of each segment, and the offset it ends at.
+/// Everything that is not checked against batches. `ends` has the base offset of each segment, and the offset it ends at;
+/// `log_end` is that of the last one.
 pub(super) fn check(
     dir: &PartitionDir,
     log_dir: Option<&LogDirFiles>,
     ends: &BTreeMap<i64, i64>,
+    log_end: i64,
     findings: &mut Vec<Finding>,
 ) {
     metadata(dir, log_dir, findings);
@@ -23,13 +25,19 @@ pub(super) fn check(
     let mut segments: HashSet<i64> = segments.map(|segment| segment.base_offset).collect();
     let of_dir = log_dir.zip(dir.partition.filter(|_| dir.variant == Variant::Normal));
     let start = of_dir.and_then(|(files, partition)| files.offset(CheckpointKind::LogStart, partition)).unwrap_or(0);
+    // An empty .swap file holds nothing of what is gone.
+    let mut holders = ends.clone();
+    holders.retain(|base, _| !dir.swaps().any(|swap| swap.base_offset == *base && swap.is_empty_swap()));
     for (base, file) in dir.segments_gone() {
-        if let Some(missing) = missing(base, &file, ends, start) {
+        if let Some(missing) = missing(base, &file, &holders, start) {
             findings.push(missing);
             segments.insert(base);
         }
     }
-    findings.extend(dir.others.iter().filter_map(|other| of_other(&segments, other)));
+    findings.extend(dir.others.iter().filter_map(|other| match no_file::of(&segments, other, log_end) {
+        Some(finding) => Some(finding),
+        None => of_other(&segments, other),
+    }));
 }
 
 /// A segment of which only other files are left, if no other segment holds its offsets, and they count: what is below the
@@ -94,6 +102,7 @@ fn of_other(segments: &HashSet<i64>, other: &OtherFile) -> Option<Finding> {
         _ if other.is_named_segment() => return None,
         OtherKind::Unknown => (Code::UnknownFile, "no broker makes such a file here"),
         OtherKind::Folder => (Code::UnknownFile, "no broker makes a folder here"),
+        _ if !other.is_file() => (Code::UnknownFile, "a broker looks for no such file here"),
         _ if is_index && base_offset(name).is_none_or(|base| !segments.contains(&base)) => {
             (Code::OrphanIndex, "its segment is not here")
         }
@@ -102,6 +111,6 @@ fn of_other(segments: &HashSet<i64>, other: &OtherFile) -> Option<Finding> {
     Some(Finding::new(code, format!("{name}: {why}")).file(name).fact("bytes", other.len))
 }
 
-fn base_offset(name: &str) -> Option<i64> {
+pub(super) fn base_offset(name: &str) -> Option<i64> {
     name.get(..20)?.parse().ok()
 }

@@ -3,7 +3,7 @@
 //! A checkpoint that lags is normal: a broker writes them now and then, and when it stops in order.
 //! Must not know: batches.
 
-use super::unreadable;
+use super::{no_file, unreadable};
 use crate::audit::code::Code;
 use crate::audit::finding::{Finding, Severity};
 use crate::log::checkpoint::Oddity;
@@ -12,8 +12,11 @@ use crate::log::log_dir::{CheckpointFile, CheckpointKind, LogDirFiles};
 
 /// Findings on the checkpoint files as such: once a log dir, not once a partition.
 pub fn of_log_dir(files: &LogDirFiles) -> Vec<Finding> {
-    let unreadable = files.unreadable.iter().map(|(name, why)| unreadable(name, why).path(&files.path));
-    unreadable.chain(files.checkpoints.iter().flat_map(of_file)).collect()
+    let unread = files.unreadable.iter().map(|(name, why)| match no_file::of_log_dir(&files.path, name) {
+        Some(finding) => finding.path(&files.path),
+        None => unreadable(name, why).path(&files.path),
+    });
+    unread.chain(files.checkpoints.iter().flat_map(of_file)).collect()
 }
 
 fn of_file(file: &CheckpointFile) -> Vec<Finding> {

@@ -8,6 +8,7 @@ mod epochs;
 mod indexes;
 mod leftovers;
 mod log_dir;
+mod no_file;
 mod producers;
 mod transactions;
 
@@ -15,6 +16,7 @@ pub use log_dir::of_log_dir;
 
 use super::code::Code;
 use super::finding::Finding;
+use crate::files::is_no_file;
 use crate::log::dir::{OtherKind, PartitionDir, SegmentFile, SegmentKind};
 use crate::log::log_dir::LogDirFiles;
 use crate::log::{Batch, Control, Header, Inflater};
@@ -271,7 +273,7 @@ impl<'d> SideFacts<'d> {
         let end = if grew { i64::MAX } else { seen_end };
         self.producers.finish(end, &mut self.findings);
         self.epochs.finish(self.dir, end, self.last_offset, &mut self.findings);
-        leftovers::check(self.dir, log_dir, &self.ends, &mut self.findings);
+        leftovers::check(self.dir, log_dir, &self.ends, seen_end, &mut self.findings);
         if let Some(log_dir) = log_dir {
             log_dir::of_partition(log_dir, self.dir, start, end, &mut self.findings);
         }
@@ -304,14 +306,14 @@ impl Twin {
     }
 
     fn is_absent(&self) -> bool {
-        matches!(&self.bytes, Err(error) if error.kind() == io::ErrorKind::NotFound)
+        self.bytes.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 
-    /// None if it is not there. One that cannot be read is a finding.
+    /// None if it is not there. One that cannot be read is a finding; [`leftovers`] tells of what is no file.
     fn bytes(&self, findings: &mut Vec<Finding>) -> Option<&[u8]> {
         match &self.bytes {
             Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_no_file(error) => None,
             Err(error) => {
                 findings.push(unreadable(&self.name, error));
                 None
@@ -330,8 +332,8 @@ fn read_other(dir: &PartitionDir, kind: OtherKind, findings: &mut Vec<Finding>) 
     match crate::files::read(&file.path) {
         Ok(bytes) => Some((file.name.clone(), bytes)),
         Err(error) => {
-            // A file that a running broker removed meanwhile is not there.
-            if error.kind() != io::ErrorKind::NotFound {
+            // A file that a running broker removed meanwhile is not there; of what is no file others tell.
+            if error.kind() != io::ErrorKind::NotFound && !is_no_file(&error) {
                 findings.push(unreadable(&file.name, &error));
             }
             None

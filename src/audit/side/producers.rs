@@ -40,7 +40,7 @@ pub(super) struct Producers {
 
 impl Producers {
     pub(super) fn new(dir: &PartitionDir) -> Self {
-        let of_kind = dir.others.iter().filter(|other| other.kind == OtherKind::ProducerSnapshot);
+        let of_kind = dir.others.iter().filter(|other| other.kind == OtherKind::ProducerSnapshot && other.is_file());
         let offset = |name: &str| name.get(..20).and_then(|digits| digits.parse().ok());
         let named = of_kind.filter_map(|other| Some((offset(&other.name)?, other.name.clone(), other.path.clone())));
         let mut snapshots: Vec<_> = named.collect();

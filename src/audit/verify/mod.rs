@@ -7,11 +7,12 @@ mod batches;
 pub mod brokers;
 mod lost;
 mod records;
+mod swaps;
 mod walk;
 
 use super::Finding;
-use crate::log::dir::PartitionDir;
-use crate::log::log_dir::LogDirFiles;
+use crate::log::dir::{PartitionDir, Variant};
+use crate::log::log_dir::{CheckpointKind, LogDirFiles};
 use crate::log::{Inflater, Segment};
 use crate::model::ahead::{AskAhead, CheckNow, Checked};
 use crate::model::replay::Helper;
@@ -44,6 +45,15 @@ pub struct Verifying<'v> {
     pub max_inflated: usize,
     /// Whether a second thread helps.
     pub helper: Helper,
+}
+
+impl Verifying<'_> {
+    /// The first offset that counts, as far as a log dir tells.
+    fn log_start(&self) -> i64 {
+        let of_dir = self.log_dir.zip(self.dir).filter(|(_, dir)| dir.variant == Variant::Normal);
+        let offset = of_dir.and_then(|(files, dir)| files.offset(CheckpointKind::LogStart, dir.partition?));
+        offset.unwrap_or(0)
+    }
 }
 
 /// What was looked at.

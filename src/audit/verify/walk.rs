@@ -4,8 +4,8 @@
 
 use super::batches::{Met, Order, Row};
 use super::lost::Lost;
-use super::records;
 use super::{Counts, Depth, Verified, Verifying};
+use super::{records, swaps};
 use crate::audit::side::SideFacts;
 use crate::audit::{Code, Finding, List, Severity};
 use crate::fault::{Fault, FaultKind};
@@ -153,9 +153,11 @@ impl<'w, 'd> Walk<'w, 'd> {
         self.list.extend(self.lost.finish(segments, how.max_inflated)?);
         let others = self.dir.into_iter().flat_map(|dir| &dir.others);
         self.list.extend(others.filter(|it| it.is_named_segment()).map(no_segment));
+        let swaps = how.dir.map_or(Ok(Vec::new()), |dir| swaps::check(dir, how.log_start(), how.max_inflated))?;
         if let Some(side) = self.side.take() {
-            self.list.extend(side.finish(how.log_dir));
+            self.list.extend(side.finish(how.log_dir).into_iter().filter(|it| !swaps::is_told(&swaps, it)));
         }
+        self.list.extend(swaps);
         let Row { gaps, missing, empty, .. } = self.row;
         if gaps > 0 {
             let message = format!(

@@ -20,7 +20,7 @@ use crate::rewrite::epochs::at_odds;
 use crate::rewrite::interrupt::Interrupt;
 use crate::rewrite::out::{OutDir, PartitionOut};
 use crate::rewrite::reached::{Proof, proofs};
-use crate::rewrite::salvage::{FileIn, Manner, Replica, Salvage, Wreck, survey};
+use crate::rewrite::salvage::{FileIn, Manner, Replica, Salvage, Sides, Wreck, sides, survey};
 use crate::rewrite::survey::Wishes;
 use crate::rewrite::union::Take;
 use crate::words::counted;
@@ -135,7 +135,7 @@ impl Work<'_> {
         let number = partition.number.unwrap_or_default();
         let mut unreadable: Vec<_> =
             partition.unreadable_names().map(|it| (partition.path().join(it), NO_FILE.to_owned())).collect();
-        let wreck = self.wreck(partition, &mut unreadable);
+        let wreck = self.wreck(partition, &mut unreadable)?;
         // An empty folder would say that there was nothing.
         let is_known = partition.unlisted.is_none() && unreadable.is_empty();
         let out = out.filter(|_| is_known || wreck.has_files());
@@ -267,26 +267,38 @@ impl Work<'_> {
 
     /// The files of a partition and its copies. Of those that cannot be opened the path and the reason are added to
     /// `unreadable`.
-    fn wreck(&self, partition: &Partition, unreadable: &mut Vec<(PathBuf, String)>) -> Wreck {
-        let leftovers = partition.dir.iter().flat_map(|dir| &dir.left_out).map(|left_out| FileIn {
-            path: left_out.file.path.clone(),
-            base_offset: Some(left_out.file.base_offset),
-            len: left_out.file.len,
-        });
+    fn wreck(&self, partition: &Partition, unreadable: &mut Vec<(PathBuf, String)>) -> Result<Wreck> {
+        let start = partition.dir.as_ref().and_then(|dir| log_start(&dir.path, partition.number?));
+        let sides = match &partition.dir {
+            Some(dir) => sides(dir, start.unwrap_or(0), self.manner().max_inflated)?,
+            None => Sides { own: files(partition), ..Sides::default() },
+        };
+        self.note_set_aside(partition, &sides);
         let mut opened =
             |files: Vec<FileIn>| files.into_iter().filter(|file| can_be_opened(file, unreadable)).collect();
-        let start = partition.dir.as_ref().and_then(|dir| log_start(&dir.path, partition.number?));
-        Wreck {
-            own: opened(files(partition)),
+        Ok(Wreck {
+            own: opened(sides.own),
             folder: partition.dir.as_ref().filter(|_| partition.unlisted.is_none()).map(|dir| dir.path.clone()),
-            leftovers: opened(leftovers.collect()),
+            leftovers: opened(sides.leftovers),
             replicas: self
                 .copies(partition.number)
                 .map(|copy| Replica { files: opened(files(copy)), proofs: proven(copy) })
                 .collect(),
             log_start: start.filter(|start| *start > 0),
             proofs: proven(partition),
+        })
+    }
+
+    fn note_set_aside(&self, partition: &Partition, sides: &Sides) {
+        if sides.set_aside.is_empty() {
+            return;
         }
+        let instead = match sides.back.is_empty() {
+            true => "of which a broker would make an empty segment".to_owned(),
+            false => format!("and what a broker would put it in the place of is read: {}", sides.back.join(", ")),
+        };
+        let (number, aside) = (partition.number.unwrap_or_default(), sides.set_aside.join(", "));
+        self.context.note(&format!("partition {number}: set aside: {aside}, {instead}"));
     }
 
     /// The other copies of a partition.

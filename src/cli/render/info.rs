@@ -9,7 +9,7 @@ use crate::cli::time::rfc3339;
 use crate::json::Json;
 use crate::log::Inventory;
 use crate::log::codec::Codec;
-use crate::log::dir::{OtherKind, Variant};
+use crate::log::dir::{OtherFile, OtherKind, Variant};
 use crate::log::inventory::{Count, Producer, SegmentSum};
 use crate::log::log_dir::{CheckpointKind, Lock, LogDirFiles};
 use crate::words::counted;
@@ -215,8 +215,8 @@ fn block(found: &Found, looks: Looks, out: &mut Json) {
             let (name, len) = (&left_out.file.name, left_out.file.len);
             line("left out", format!("{name}, {len} bytes: {}", left_out_reason(left_out)));
         }
-        for other in dir.others.iter().filter(|other| is_odd(other.kind)) {
-            line("unusual file", format!("{}, {} bytes", other.name, other.len));
+        for other in dir.others.iter().filter(|other| is_odd(other)) {
+            line("unusual file", odd_words(other));
         }
     }
     if inventory.segments().len() > 1 {
@@ -225,8 +225,15 @@ fn block(found: &Found, looks: Looks, out: &mut Json) {
     }
 }
 
-fn is_odd(kind: OtherKind) -> bool {
-    matches!(kind, OtherKind::Leftover | OtherKind::Folder | OtherKind::Unknown)
+fn is_odd(other: &OtherFile) -> bool {
+    !other.is_file() || matches!(other.kind, OtherKind::Leftover | OtherKind::Folder | OtherKind::Unknown)
+}
+
+fn odd_words(other: &OtherFile) -> String {
+    match other.is_file() {
+        true => format!("{}, {} bytes", other.name, other.len),
+        false => format!("{}: {}", other.name, other.shape.words()),
+    }
 }
 
 /// Bytes, and what that is in units where it helps.

@@ -160,18 +160,11 @@ impl<'a> Cursor<'a> {
 /// the processor would guess wrong too often.
 #[inline(always)]
 pub fn is_ascii(text: &[u8]) -> bool {
-    match text.last_chunk() {
-        None => is_ascii_below_16(text),
-        Some(last) if text.len() <= 96 => cpu::are_ascii(sixteens(text, last)),
-        Some(_) => text.is_ascii(),
+    match text.len() {
+        0..16 => is_ascii_below_16(text),
+        16..=96 => cpu::is_ascii(text),
+        _ => text.is_ascii(),
     }
-}
-
-/// All of 16 to 96 bytes; the last 16 in place of what would reach behind them.
-#[inline(always)]
-fn sixteens<'a>(text: &'a [u8], last: &'a [u8; 16]) -> [&'a [u8; 16]; 6] {
-    let at = |at: usize| text.get(at..).and_then(|rest| rest.first_chunk()).unwrap_or(last);
-    [last, at(0), at(16), at(32), at(48), at(64)]
 }
 
 #[inline(always)]
@@ -186,9 +179,9 @@ fn is_ascii_below_16(text: &[u8]) -> bool {
 /// Whether two texts are the same, quickly where they are as short as names: as in [`is_ascii`].
 #[inline(always)]
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
-    match (a.last_chunk(), b.last_chunk()) {
+    match a.len() {
         _ if a.len() != b.len() => false,
-        (Some(last_a), Some(last_b)) if a.len() <= 96 => cpu::are_same(sixteens(a, last_a), sixteens(b, last_b)),
+        16..=96 => cpu::is_same(a, b),
         _ => a == b,
     }
 }

@@ -22,51 +22,71 @@ pub fn prefetch_item<T>(items: &[T], at: usize) {
     prefetch(items, at.wrapping_mul(size_of::<T>()));
 }
 
-/// Whether no byte of the pieces has its highest bit set.
+/// Whether no byte of 16 to 96 has its highest bit set. Takes as long for any of them; of others it is slower.
 #[inline(always)]
-pub fn are_ascii<const N: usize>(pieces: [&[u8; 16]; N]) -> bool {
+pub fn is_ascii(bytes: &[u8]) -> bool {
     #[cfg(target_arch = "x86_64")]
-    {
+    if let Some(places) = sixteens(bytes.len()) {
         use std::arch::x86_64::{_mm_movemask_epi8, _mm_or_si128, _mm_setzero_si128};
-        // SAFETY: every x86_64 has SSE2.
-        unsafe {
-            let all = pieces.into_iter().fold(_mm_setzero_si128(), |all, piece| _mm_or_si128(all, load(piece)));
+        // SAFETY: from every place on are 16 bytes, as its maker says, and every x86_64 has SSE2.
+        return unsafe {
+            let all = places.into_iter().fold(_mm_setzero_si128(), |all, at| _mm_or_si128(all, load(bytes, at)));
             _mm_movemask_epi8(all) == 0
-        }
+        };
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    pieces.into_iter().all(|piece| piece.is_ascii())
+    bytes.is_ascii()
 }
 
-/// Whether the pieces are the same, one by one.
+/// Whether 16 to 96 bytes are the same as others. Takes as long for any of them; of others it is slower.
 #[inline(always)]
-pub fn are_same<const N: usize>(a: [&[u8; 16]; N], b: [&[u8; 16]; N]) -> bool {
+pub fn is_same(a: &[u8], b: &[u8]) -> bool {
     #[cfg(target_arch = "x86_64")]
-    {
+    if let Some(places) = sixteens(a.len()).filter(|_| a.len() == b.len()) {
         use std::arch::x86_64::{_mm_and_si128, _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set1_epi8};
-        // SAFETY: every x86_64 has SSE2.
-        unsafe {
-            let same = |a, b| _mm_cmpeq_epi8(load(a), load(b));
-            let all = a.into_iter().zip(b).fold(_mm_set1_epi8(-1), |all, (a, b)| _mm_and_si128(all, same(a, b)));
+        // SAFETY: from every place on are 16 bytes of either, as its maker says, and every x86_64 has SSE2.
+        return unsafe {
+            let same = |at| _mm_cmpeq_epi8(load(a, at), load(b, at));
+            let all = places.into_iter().fold(_mm_set1_epi8(-1), |all, at| _mm_and_si128(all, same(at)));
             _mm_movemask_epi8(all) == 0xffff
-        }
+        };
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        a == b
-    }
+    a == b
 }
 
+/// Places from which 16 bytes each cover a length of 16 to 96 bytes, some of them again. None for any other length.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn load(piece: &[u8; 16]) -> std::arch::x86_64::__m128i {
-    // SAFETY: as many bytes as are read are borrowed, and this load asks for no alignment.
-    unsafe { std::arch::x86_64::_mm_loadu_si128(piece.as_ptr().cast()) }
+fn sixteens(length: usize) -> Option<[usize; 6]> {
+    let last = length.checked_sub(16).filter(|last| *last <= 80)?;
+    Some([0, 16.min(last), 32.min(last), 48.min(last), 64.min(last), last])
+}
+
+/// # Safety
+/// From `at` on there must be 16 bytes.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn load(bytes: &[u8], at: usize) -> std::arch::x86_64::__m128i {
+    // SAFETY: as above, and this load asks for no alignment.
+    unsafe { std::arch::x86_64::_mm_loadu_si128(bytes.as_ptr().add(at).cast()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn places_of_sixteen_cover_every_byte() {
+        for length in 0..200 {
+            let Some(places) = sixteens(length) else {
+                assert!(!(16..=96).contains(&length), "{length}");
+                continue;
+            };
+            assert!(places.iter().all(|at| at + 16 <= length), "{length}: {places:?}");
+            let is_covered = |byte: usize| places.iter().any(|at| (*at..at + 16).contains(&byte));
+            assert!((0..length).all(is_covered), "{length}: {places:?}");
+        }
+    }
 
     #[test]
     fn prefetch_out_of_range_is_nothing() {

@@ -189,7 +189,7 @@ impl<S: Slot> Keys<S> {
         let Some((prefix, partition)) = split(key) else { return self.put_other_soon(key, record, note, window) };
         match window.prefixes.last() {
             Some(last) if is_same(last.bytes, prefix) => {}
-            _ if self.is_last(prefix) => return self.put_in(self.last, partition, record, note),
+            None if self.is_last(prefix) => return self.put_in(self.last, partition, record, note),
             _ => {
                 let hash = self.hash(prefix);
                 self.by_prefix.prefetch(hash);

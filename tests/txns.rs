@@ -685,3 +685,14 @@ fn every_option_has_an_effect_or_is_refused() {
         assert_eq!(txns(args, &folder).0, 2, "{args:?}");
     }
 }
+
+/// The groups of one transaction stand in one cell, parted by blanks.
+#[test]
+fn a_blank_in_a_name_parts_no_groups() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = ["a b", "c"];
+    let records = names.iter().zip(0..).map(|(group, offset)| build::commit(offset, group, "t", 0, 1)).collect();
+    let folder = build::write_log(dir.path(), 0, &[Bat::transactional(7, 0, records)]);
+    let (_, csv, _) = txns(&["--now", "0", "--format", "csv"], &folder);
+    assert!(csv.lines().nth(1).unwrap().ends_with(",a\\x20b c"), "{csv}");
+}

@@ -232,7 +232,8 @@ pub fn table(told: &[Told<'_>]) -> Table {
 fn row(told: &Told<'_>, it: &Transaction) -> Vec<String> {
     let found = &told.audited.transactions;
     let or_dash = |number: Option<i64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
-    let groups: Vec<_> = found.groups_of(it).map(visible).collect();
+    // Blanks part them.
+    let groups: Vec<_> = found.groups_of(it).map(|name| visible(name).replace(' ', "\\x20")).collect();
     vec![
         or_dash(told.partition.map(i64::from)),
         it.ending.name().to_owned(),

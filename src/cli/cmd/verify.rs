@@ -50,7 +50,7 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome> {
             .collect()
     };
     let (verified, verdicts): (Vec<_>, Vec<_>) = judged.into_iter().unzip();
-    say_counts(&partitions, &verified, context);
+    say_counts(&verified, context);
     let least = least(args.min_severity);
     let asked_for = |it: &Finding| it.severity >= least && (context.is_verbose() || !it.code.is_normal());
     let of_log_dirs = log_dirs.iter().filter(|_| !args.fast).flat_map(|(_, files)| of_log_dir(files));
@@ -145,11 +145,12 @@ pub(super) fn least(choice: SeverityChoice) -> Severity {
 }
 
 /// With -v: what was looked at.
-fn say_counts(partitions: &[Partition], verified: &[Verified], context: &Context) {
+fn say_counts(verified: &[Verified], context: &Context) {
     let mut all = Counts::default();
     verified.iter().for_each(|it| all += it.counts);
     let Counts { segments, bytes, batches, records } = all;
-    let partitions = counted(partitions.len() as u64, "partition");
+    let read = verified.iter().filter(|it| it.counts.segments > 0);
+    let partitions = counted(read.count() as u64, "partition");
     let records = if records > 0 { format!(", {}", counted(records, "record")) } else { String::new() };
     context.detail(&format!(
         "verified {partitions}: {}, {bytes} bytes, {}{records}",

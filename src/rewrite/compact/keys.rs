@@ -5,15 +5,15 @@
 //! by partition in a run, sixteen bytes each. All other keys stand whole in one room. So memory grows with the live keys,
 //! and with nothing else. Must not know: values, batches, transactions.
 
+use super::kept::{Other, Prefix, Room};
 use super::slot::{NONE, Slot, Winner};
 use crate::bytes::is_same;
 use crate::hash_index::Index;
-use crate::machine::cpu::{prefetch, prefetch_item};
+use crate::machine::cpu::prefetch_item;
 use crate::schema::Key;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
 
 /// So many records wait, so that what their keys are compared with is in the cache by then.
@@ -21,99 +21,8 @@ const WINDOW: usize = 128;
 /// No number.
 const NOBODY: u32 = u32::MAX;
 
-/// Where bytes stand in the room.
-#[derive(Debug, Clone, Copy)]
-struct Text {
-    at: usize,
-    len: u32,
-}
-
-/// All bytes of keys, one behind the other.
-#[derive(Debug, Default)]
-struct Room(Vec<u8>);
-
-impl Room {
-    fn add(&mut self, bytes: &[u8]) -> Text {
-        let at = self.0.len();
-        self.0.extend_from_slice(bytes);
-        Text { at, len: bytes.len() as u32 }
-    }
-
-    /// Calls the bytes of a key into the cache, as many as most have.
-    #[inline(always)]
-    fn prefetch(&self, text: Text) {
-        prefetch(&self.0, text.at);
-        prefetch(&self.0, text.at + 64);
-    }
-
-    #[inline(always)]
-    fn get(&self, text: Text) -> &[u8] {
-        self.0.get(text.at..text.at + text.len as usize).unwrap_or_default()
-    }
-}
-
 /// Where a commit's key is kept: the number of its type, group and topic, and the partition.
 pub type KeyPlace = (u32, i32);
-
-/// Type, group and topic of commits. On one line of the processor's cache.
-#[derive(Debug)]
-#[repr(align(64))]
-struct Prefix<S> {
-    text: Text,
-    /// How many partitions are there, in the run and apart.
-    live: u32,
-    /// Whether the coordinator may know its keys by other bytes too.
-    odd: bool,
-    /// By partition.
-    run: Vec<S>,
-    /// Partitions that do not fit the run. Few have any.
-    #[expect(clippy::box_collection, reason = "it would push the rest over the end of the line")]
-    apart: Box<BTreeMap<i32, S>>,
-}
-
-impl<S: Slot> Prefix<S> {
-    /// The room of a partition.
-    #[inline(always)]
-    fn room(&mut self, partition: i32) -> &mut S {
-        let i = usize::try_from(partition).unwrap_or(usize::MAX);
-        // A run grows only as far as what is in it bears out, so that a wild partition number costs nothing.
-        if i >= self.run.len() && i < S::DENSE.max(4 * self.live as usize) {
-            self.grow(i + 1);
-        }
-        match self.run.get_mut(i) {
-            Some(room) => room,
-            None => self.apart.entry(partition).or_default(),
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self, len: usize) {
-        let from = self.run.len();
-        self.run.resize(len, S::default());
-        for (i, room) in self.run.iter_mut().enumerate().skip(from) {
-            *room = self.apart.remove(&(i as i32)).unwrap_or_default();
-        }
-    }
-
-    fn all(&self) -> impl Iterator<Item = Winner> {
-        self.run.iter().chain(self.apart.values()).map(Slot::last).filter(|record| *record != NONE)
-    }
-
-    /// By partition, ascending; rooms that nothing was put in too.
-    fn by_partition(&self) -> impl Iterator<Item = (i32, &S)> {
-        let apart = |(partition, slot): (&i32, _)| (*partition, slot);
-        let run = self.run.iter().enumerate().map(|(i, slot)| (i as i32, slot));
-        self.apart.range(..0).map(apart).chain(run).chain(self.apart.range(0..).map(apart))
-    }
-}
-
-/// A key of another type. On one line of the processor's cache.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
-struct Other<S> {
-    text: Text,
-    slot: S,
-}
 
 /// By raw key, the greatest offset at which it was seen.
 #[derive(Debug, Default)]
@@ -236,7 +145,7 @@ impl<S: Slot> Keys<S> {
             |prefixes: &[Sought<'_>], prefix: u32| prefixes.get(prefix as usize).map_or(NOBODY, |it| it.number);
         for commit in &*commits {
             if let Some(prefix) = self.prefixes.get(number(prefixes, commit.prefix) as usize) {
-                prefetch_item(&prefix.run, commit.partition as usize);
+                prefix.prefetch(commit.partition);
             }
         }
         for it in &mut *prefixes {
@@ -327,7 +236,7 @@ impl<S: Slot> Keys<S> {
         let number = self.prefixes.len() as u32;
         let odd = bytes.first_chunk() != Some(&[0, 1]) || !is_counted_twice(bytes.get(2..).unwrap_or_default());
         let text = self.room.add(bytes);
-        self.prefixes.push(Prefix { text, live: 0, odd, run: Vec::new(), apart: Box::default() });
+        self.prefixes.push(Prefix::new(text, odd));
         self.by_prefix.add(hash, number);
         number
     }
@@ -398,11 +307,7 @@ impl<S: Slot> Keys<S> {
 
     /// What is kept of a commit's key.
     pub fn slot(&self, (number, partition): KeyPlace) -> Option<&S> {
-        let prefix = self.prefixes.get(number as usize)?;
-        match usize::try_from(partition).ok().and_then(|i| prefix.run.get(i)) {
-            Some(slot) => Some(slot),
-            None => prefix.apart.get(&partition),
-        }
+        self.prefixes.get(number as usize)?.slot(partition)
     }
 
     /// Notes something of a commit's key, without a record.
@@ -473,7 +378,7 @@ impl<S: Slot> Keys<S> {
         for (number, partition) in numbers {
             let text = match partition {
                 Some(partition) => self.prefixes.get(number as usize).map(|prefix| {
-                    prefetch_item(&prefix.run, partition as usize);
+                    prefix.prefetch(partition);
                     prefix.text
                 }),
                 None => self.others.get(number as usize).map(|other| other.text),

@@ -8,6 +8,7 @@ pub mod carry_out;
 pub mod clean;
 pub mod collect;
 pub mod hiding;
+mod kept;
 pub mod keys;
 mod learn;
 pub mod onlooker;

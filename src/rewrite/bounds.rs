@@ -3,10 +3,13 @@
 //! Must not know: what is done about it beyond saying so.
 
 use super::order::incident_of;
+use super::plan::{Piece, Sources};
 use super::report::{Incident, Outcome};
 use super::survey::{Entry, Survey};
+use crate::log::batch::MAGIC_AT;
 use crate::log::mend::Change;
 use std::collections::BTreeSet;
+use std::io;
 
 const EPOCH_CODE: &str = "leader-epoch-order";
 /// At the end of a log, where nothing stands behind it, a damaged batch is believed to span no more offsets than this.
@@ -15,15 +18,28 @@ const MOST_AT_END: i64 = 1 << 20;
 /// So far neighbours are looked for that ascend.
 const MOST_NEIGHBOURS: usize = 16;
 
-/// A batch that has none: all of magic 0 and 1, which a broker may write behind others when its message format is set
+/// A batch that has none, such as all of magic 0 and 1, which a broker may write behind others when its message format is set
 /// back, or a log that was merged may hold between them.
 const NO_EPOCH: i32 = -1;
 
 /// A leader epoch that only one batch has, above or below those around it, is damaged: no CRC covers it. It becomes that
 /// of the batch before it, or behind it where fewer bits would be damaged.
-pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>) {
-    let has_epoch = |entry: &Entry| matches!(entry, Entry::Part(part) if part.piece.epoch != NO_EPOCH);
-    let places: Vec<usize> = (0..entries.len()).filter(|place| entries.get(*place).is_some_and(has_epoch)).collect();
+///
+/// # Errors
+/// If a file cannot be read again.
+pub(super) fn doubt_epochs(
+    entries: &mut [Entry],
+    incidents: &mut Vec<Incident>,
+    sources: &mut Sources,
+) -> io::Result<()> {
+    let mut places = Vec::with_capacity(entries.len());
+    for (place, entry) in entries.iter().enumerate() {
+        if let Entry::Part(part) = entry
+            && (part.piece.epoch != NO_EPOCH || lost_its_epoch(&part.piece, sources)?)
+        {
+            places.push(place);
+        }
+    }
     for (i, place) in places.iter().enumerate() {
         // Of what does not ascend, which is told apart later, nothing is concluded.
         let piece_at = |place: &usize| match entries.get(*place) {
@@ -63,6 +79,17 @@ pub(super) fn doubt_epochs(entries: &mut [Entry], incidents: &mut Vec<Incident>)
         incidents.push(incident);
         part.incident.get_or_insert(incidents.len() - 1);
     }
+    Ok(())
+}
+
+/// Whether a batch alone among others has no leader epoch and should: a broker gives one to all of magic 2.
+fn lost_its_epoch(piece: &Piece, sources: &mut Sources) -> io::Result<bool> {
+    if piece.batches > 1 {
+        return Ok(false);
+    }
+    let segment = sources.open(piece.source)?;
+    let magic = usize::try_from(piece.from).ok().and_then(|from| segment.bytes().get(from..)?.get(MAGIC_AT));
+    Ok(magic == Some(&2))
 }
 
 /// Which of two leader epochs differs from a damaged one in fewer bits; the first if both do in as many.

@@ -5,6 +5,7 @@
 //! goes on from where it went back: of equal contents the first is kept, else that of the higher leader epoch, else the
 //! later. Must not know: other copies.
 
+mod back;
 mod chain;
 mod stray;
 
@@ -21,6 +22,7 @@ use super::vouched::doubt_behind_holes;
 use crate::log::Inflater;
 use crate::log::batch::PREFIX_LENGTH;
 use crate::log::mend::Change;
+use back::{Kind, Stray, exchange, put_back, tell};
 use chain::{Chain, part_at};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
@@ -42,7 +44,7 @@ pub fn order(
     interrupt: &Interrupt,
 ) -> io::Result<Survey> {
     doubt_names(&mut survey, sources, max_inflated)?;
-    doubt_epochs(&mut survey.entries, &mut survey.incidents);
+    doubt_epochs(&mut survey.entries, &mut survey.incidents, sources)?;
     let Survey { entries, incidents, bases, end_by_name, .. } = survey;
     let mut inflater = Inflater::with_limit(max_inflated);
     let chain = Chain::of(&entries, sources, &mut inflater)?;
@@ -56,20 +58,24 @@ pub fn order(
         input: entries.into(),
         chain,
         overruled: Vec::new(),
-        displaced: Vec::new(),
+        strays: Vec::new(),
         mend,
         interrupt,
     };
     sorter.run()?;
     sorter.restore_what_nothing_replaced()?;
-    let displaced = stray::in_order(std::mem::take(&mut sorter.displaced));
-    let mut incidents = sorter.incidents;
-    let entries = join(sorter.out.finish());
-    let (entries, doubts) = doubt_behind_holes(entries, &mut incidents, sorter.sources, max_inflated)?;
+    let Sorter { mut incidents, out, strays, sources, mut inflater, .. } = sorter;
+    let mut entries = out.finish();
+    let (exchanged, strays) = exchange(&mut entries, strays);
+    let (back, strays) = put_back(&mut entries, strays, sources, &mut inflater)?;
+    let displaced = stray::in_order(strays);
+    let entries = join(entries);
+    let (entries, doubts) = doubt_behind_holes(entries, &mut incidents, sources, max_inflated)?;
     let mut survey = Survey { entries, incidents: Vec::new(), bases, end_by_name, displaced };
-    doubt_epochs(&mut survey.entries, &mut incidents);
+    doubt_epochs(&mut survey.entries, &mut incidents, sources)?;
     survey.incidents = incidents;
     bound(&mut survey);
+    tell(&mut survey.incidents, &[exchanged, back].concat());
     doubts.iter().for_each(|doubt| doubt.tell(&mut survey.incidents));
     Ok(survey)
 }
@@ -87,8 +93,8 @@ struct Sorter<'s> {
     chain: Chain,
     /// What something later overruled, and whether by a higher leader epoch.
     overruled: Vec<(Part, bool)>,
-    /// Sound batches in a row that do not belong where they stand.
-    displaced: Vec<Part>,
+    /// Sound batches that do not belong where they stand.
+    strays: Vec<Stray>,
     mend: bool,
     interrupt: &'s Interrupt,
 }
@@ -249,8 +255,8 @@ impl Sorter<'_> {
                 && next.is_none_or(|next| next <= top.piece.last);
             if !stands_well && (fits || alone) && !(fits && self.is_likelier_misplaced(&head, &top, below, next)) {
                 let place = self.out.take_top();
-                self.misplaced(top, fits.then_some(below.saturating_add(1)), place);
                 self.input.push_front(Entry::Part(head));
+                self.misplaced(top, fits.then_some(below.saturating_add(1)), place);
                 return Ok(());
             }
         }
@@ -335,6 +341,7 @@ impl Sorter<'_> {
             // It is its segment's name that does not fit.
             return self.out.put(place, Entry::Part(part));
         }
+        let stray = self.stray_of(&part, true_first);
         let mut incident = incident_of(&part.piece, CODE, Outcome::Lost);
         incident.message = format!("base offset {said} does not fit between its neighbours");
         let behind = |first: i64| first.saturating_add(part.piece.last.saturating_sub(part.piece.first));
@@ -354,13 +361,34 @@ impl Sorter<'_> {
             let patch = part.piece.edit.patch.iter().copied();
             part.piece.edit.patch = patch.chain(field.iter().map(|change| (change.at, change.new))).collect();
             incident.outcome = Outcome::Mended(field);
-            part.incident = Some(self.tell(part.incident, incident));
+            let told = self.tell(part.incident, incident);
+            part.incident = Some(told);
+            self.strays.extend(stray.map(|(part, kind)| Stray { part, incident: told, kind }));
             self.out.put(place, Entry::Part(part));
             return;
         }
         incident.would_mend = field.last().copied();
         let told = self.tell(part.incident, incident);
+        self.strays.extend(stray.map(|(part, kind)| Stray { part, incident: told, kind }));
         self.out.put(place, Entry::Gap(told));
+    }
+
+    /// A batch that is not to stay where it stands, as it is, if it may have been moved: what else it may be.
+    fn stray_of(&self, part: &Part, true_first: Option<i64>) -> Option<(Part, Kind)> {
+        if part.incident.is_some() || !part.piece.edit.is_none() {
+            return None;
+        }
+        let kind = match (true_first, self.next_first()) {
+            (Some(first), _) => Kind::Fits(first),
+            (None, Some(next)) => {
+                let before = self.floor(&part.piece).last;
+                let room = next.saturating_sub(before).saturating_sub(1);
+                let span = part.piece.last.saturating_sub(part.piece.first).saturating_add(1);
+                if room < span { Kind::Displaced } else { Kind::Loose(before, next) }
+            }
+            (None, None) => return None,
+        };
+        Some((part.clone(), kind))
     }
 
     /// Takes an incident up, in place of what was said of the same batch before: that its head was put right. Says where.

@@ -6,6 +6,7 @@
 use super::super::plan::Piece;
 use super::super::report::Outcome;
 use super::super::survey::{Entry, Part};
+use super::back::{Kind, Stray};
 use super::chain::MOST_STRAY;
 use super::{CODE, Sorter, incident_of};
 
@@ -111,20 +112,23 @@ impl Sorter<'_> {
 
     /// Says of batches that they do not belong where they stand. What was there is not known.
     pub(super) fn intruder(&mut self, part: &Part) -> usize {
-        if part.incident.is_none() && part.piece.edit.is_none() {
-            self.displaced.push(part.clone());
-        }
         let mut incident = incident_of(&part.piece, CODE, Outcome::Lost);
         let (first, last) = (part.piece.first, part.piece.last);
         let offsets = if first == last { format!("offset {first}") } else { format!("offsets {first} to {last}") };
         incident.message = format!("what stands here belongs elsewhere: {offsets}");
         (incident.is_batches, incident.first, incident.last) = (false, None, None);
-        self.tell(part.incident, incident)
+        let told = self.tell(part.incident, incident);
+        if part.incident.is_none() && part.piece.edit.is_none() {
+            self.strays.push(Stray { part: part.clone(), incident: told, kind: Kind::Displaced });
+        }
+        told
     }
 }
 
-/// Ascending by offset. Of what overlaps, nothing.
-pub(super) fn in_order(mut parts: Vec<Part>) -> Vec<Part> {
+/// Batches of another place, ascending by offset. Of what overlaps, nothing.
+pub(super) fn in_order(strays: Vec<Stray>) -> Vec<Part> {
+    let displaced = strays.into_iter().filter(|stray| stray.kind == Kind::Displaced);
+    let mut parts: Vec<Part> = displaced.map(|stray| stray.part).collect();
     parts.sort_by_key(|part| (part.piece.first, part.piece.last));
     let mut greatest = i64::MIN;
     let starts_free: Vec<bool> = (parts.iter())

@@ -14,9 +14,9 @@ macro_rules! batches {
                     next "'grouplog salvage' leaves the batch out and lists its keys; with --also REPLICA it takes them from there. Check the disk."
                 }
                 OffsetOrder "offset-order" Error {
-                    means "A batch begins at or below an offset that stands before it: a damaged base offset (which no CRC covers), or a range that was written twice."
-                    comes "A bit flip in the base offset, a race between two leaders (KAFKA-19407), or a range that was replayed after a power loss (KAFKA-3919)."
-                    next "Compare with a replica ('grouplog diff'). 'grouplog salvage' leaves out what goes back."
+                    means "A batch begins at or below an offset that stands before it: a damaged base offset (which no CRC covers), a sound batch that stands in another place than it was written to, or a range that was written twice."
+                    comes "A bit flip in the base offset, a sector that a disk put into a wrong place, a race between two leaders (KAFKA-19407), or a range that was replayed after a power loss (KAFKA-3919)."
+                    next "Compare with a replica ('grouplog diff'). 'grouplog salvage' puts back what fills a hole elsewhere, and leaves out what fits nowhere; --dry-run says which."
                 }
                 OffsetRange "offset-range" Error {
                     means "A batch has offsets outside of its segment's: below the number in the file's name, or at or above the next one's."

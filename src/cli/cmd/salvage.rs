@@ -1,5 +1,7 @@
 //! `salvage`: a loadable copy of a damaged log, and exactly what was lost.
 
+mod origin;
+
 use super::Outcome;
 use super::new_log::{
     Metadata, Report, check_numbers, create, files, interrupt, print, publish, read_other, refuse_inside,
@@ -88,7 +90,8 @@ fn proven(copy: &Partition) -> Vec<Proof> {
     copy.dir.as_ref().map(proofs).unwrap_or_default()
 }
 
-/// Every other copy must hold one of the partitions, or it would be of no use and nobody would know.
+/// Every other copy must hold one of the partitions, or it would be of no use and nobody would know; and it must not be of
+/// another log.
 fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Partition>]) -> Result<()> {
     let real = |partition: &Partition| partition.path().canonicalize().ok();
     for (path, held) in args.also.iter().zip(replicas) {
@@ -116,6 +119,10 @@ fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Pa
             numbers(partitions),
         ))
         .into());
+    }
+    for own in partitions {
+        let copies: Vec<_> = replicas.iter().flatten().filter(|copy| copy.number == own.number).collect();
+        origin::check(own, &copies)?;
     }
     Ok(())
 }

@@ -149,6 +149,28 @@ fn an_empty_swap_stands_for_no_segment_that_is_gone() {
     assert_eq!(log.salvage().0, 3);
 }
 
+/// The cleaner writes it while the segment is still here, so that it says nothing of one that is not; of a `.deleted` file the
+/// segment was renamed to that.
+#[test]
+fn a_cleaned_file_stands_for_no_segment_that_is_gone() {
+    for (suffix, is_told) in [("cleaned", true), ("deleted", false)] {
+        let log = Log::new();
+        let path = log.folder.join(segment(723));
+        std::fs::rename(&path, path.with_extension(format!("log.{suffix}"))).unwrap();
+        let said = log.verify().1;
+        assert_eq!(said.iter().any(|(_, code)| code == "segment-missing"), is_told, "{suffix}: {said:?}");
+        if is_told {
+            assert_eq!(log.salvage().0, 3);
+        }
+    }
+    // Nor does one of 0 bytes, of which nothing can be taken.
+    let log = Log::new();
+    std::fs::remove_file(log.folder.join(segment(723))).unwrap();
+    std::fs::write(log.folder.join(format!("{}.cleaned", segment(723))), []).unwrap();
+    assert_eq!(log.verify().0, 3);
+    assert_eq!(log.salvage().0, 3);
+}
+
 /// A broker puts an empty file in the place of the segment, and loads all of what `salvage` made of the folder.
 #[test]
 fn a_broker_loses_the_segment_and_loads_the_salvaged_log() {

@@ -33,6 +33,10 @@ pub struct Told<'t> {
     pub unlisted: Option<&'t str>,
     /// Files beside the segments that are not carried over, and why.
     pub broken: Vec<(&'static str, String)>,
+    /// Names of `.swap` files that a broker would put into the log, and that were left out.
+    pub set_aside: Vec<String>,
+    /// Names of the segments that were read in their place.
+    pub back: Vec<String>,
     /// Files of segments that cannot be read, and why.
     pub unreadable: Vec<(PathBuf, String)>,
     /// What was written; None if nothing was.
@@ -45,7 +49,7 @@ impl Told<'_> {
     /// Whether nothing is lost.
     pub fn is_whole(&self) -> bool {
         let files = self.unlisted.is_none() && self.broken.is_empty() && self.unreadable.is_empty();
-        files && !self.salvage.is_damaged()
+        files && self.back.is_empty() && !self.salvage.is_damaged()
     }
 }
 
@@ -68,6 +72,14 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
     }
     for (file, why) in &told.broken {
         each(&json!({ "partition": told.partition, "kind": "unreadable-file", "file": file, "why": why }))?;
+    }
+    if !told.back.is_empty() {
+        each(&json!({
+            "partition": told.partition,
+            "kind": "swap-set-aside",
+            "swaps": told.set_aside,
+            "instead": told.back,
+        }))?;
     }
     for (path, why) in &told.unreadable {
         each(&json!({

@@ -138,6 +138,10 @@ fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
         };
         writeln!(to, "  {file} is not carried over, {instead}: {why}")?;
     }
+    if !told.back.is_empty() {
+        let (swaps, back) = (told.set_aside.join(", "), told.back.join(", "));
+        writeln!(to, "  set aside, though a broker would put it into the log: {swaps}; read in its place: {back}")?;
+    }
     if told.is_whole() {
         writeln!(to, "  nothing is lost")?;
     }

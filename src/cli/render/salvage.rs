@@ -150,14 +150,13 @@ impl Told<'_> {
     }
 
     fn copy(&self, from: &JoinedFrom) -> Value {
-        let added = from.joined.added.iter().map(|(first, last)| json!({"firstOffset": first, "lastOffset": last}));
         json!({
             "partition": self.partition,
             "kind": "copy",
             "path": self.copy_path(from.role),
             "role": if from.role == Role::Leftover { "leftover" } else { "replica" },
             "damagedStretches": from.damaged,
-            "added": added.collect::<Value>(),
+            "added": ranges(&from.joined.added),
             "leftOutAgain": from.guarded,
             "refused": from.joined.is_stranger,
             "conflicts": from.joined.conflicts_in_all,
@@ -192,6 +191,10 @@ impl Told<'_> {
         }
         if incident.hides_keys() {
             object.insert("keysUnreadable".into(), json!(true));
+        }
+        if incident.dark_records > 0 {
+            object.insert("unreadableRecords".into(), json!(incident.dark_records));
+            object.insert("unreadableAt".into(), ranges(&incident.dark_at));
         }
         match &incident.outcome {
             Outcome::Partly { kept, lost } | Outcome::Doubtful { kept, lost } => {
@@ -388,6 +391,10 @@ impl Totals {
             aborted,
         }
     }
+}
+
+fn ranges(ranges: &[(i64, i64)]) -> Value {
+    ranges.iter().map(|(first, last)| json!({"firstOffset": first, "lastOffset": last})).collect()
 }
 
 fn change(incident: &Incident, change: &Change) -> Value {

@@ -310,6 +310,16 @@ fn explain_tells_every_code() {
     assert_eq!(setup::run(Path::new("."), ["explain", "no-such-code"]).status, 2);
 }
 
+#[test]
+fn explain_names_the_codes_that_only_salvage_has() {
+    for code in ["log-cut", "diverged", "contradicted"] {
+        let output = common::grouplog(Path::new("."), ["explain", code]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("'{code}' is a code of 'salvage'")), "{said}");
+    }
+}
+
 fn codes(findings: &[Value]) -> BTreeSet<String> {
     findings.iter().map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
 }

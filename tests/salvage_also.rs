@@ -299,3 +299,47 @@ fn a_piece_of_an_older_log_beside_damage_is_contradicted() {
     assert!(read_partition(&salvaged.partition(0)).iter().all(|batch| batch.magic == 2), "{:#?}", salvaged.lines);
     assert_eq!(offsets(&salvaged), Vec::from_iter(0..30), "{:#?}", salvaged.lines);
 }
+
+/// What the files beside the segments say of whose a log is.
+fn owned(copies: &Copies, name: &str, topic: &str, cluster: &str) {
+    copies.write(name, &[(0, plain(0..10))]);
+    let metadata = format!("version: 0\ntopic_id: {topic}");
+    std::fs::write(copies.log_dir(name).join("__consumer_offsets-0/partition.metadata"), metadata).unwrap();
+    std::fs::write(copies.log_dir(name).join("meta.properties"), format!("version=1\ncluster.id={cluster}\n")).unwrap();
+}
+
+#[test]
+fn another_clusters_log_is_no_copy() {
+    const TOPICS: [&str; 2] = ["yp4OUz_HSA64djhTtT8qLg", "aDIplFJjQpeA25zoc52NPw"];
+    const CLUSTERS: [&str; 2] = ["rqGYNJRVS6KAyo_CvPdVDw", "IeDgvMYxRJC9TUnd4WQrkw"];
+    let copies = Copies::new();
+    owned(&copies, "same", TOPICS[0], CLUSTERS[0]);
+    owned(&copies, "topic", TOPICS[1], CLUSTERS[0]);
+    owned(&copies, "cluster", TOPICS[0], CLUSTERS[1]);
+    copies.write("unknown", &[(0, plain(0..10))]);
+    owned(&copies, "own", TOPICS[0], CLUSTERS[0]);
+    // Nothing of its own stands at any offset, by which a stranger would be known.
+    copies.write("own", &[(0, Vec::new())]);
+    copies.write("blank", &[(0, Vec::new())]);
+    let cases = [
+        ("own", &["topic"][..], Some((TOPICS, "partition.metadata"))),
+        ("own", &["cluster"], Some((CLUSTERS, "meta.properties"))),
+        ("own", &["same", "cluster"], Some((CLUSTERS, "meta.properties"))),
+        // Two copies that are none of each other are none of one log.
+        ("blank", &["same", "topic"], Some((TOPICS, "partition.metadata"))),
+        ("own", &["same"], None),
+        ("own", &["unknown"], None),
+        ("blank", &["topic"], None),
+    ];
+    for (own, also, refused) in cases {
+        let salvaged = copies.salvage(own, also, &[]);
+        let Some((ids, file)) = refused else {
+            assert_eq!(offsets(&salvaged), Vec::from_iter(0..10), "{own} {also:?}: {}", salvaged.said);
+            continue;
+        };
+        assert_eq!((salvaged.code, salvaged.out.exists()), (1, false), "{own} {also:?}: {}", salvaged.said);
+        for word in [ids[0], ids[1], file, also[also.len() - 1], "is meant all the same"] {
+            assert!(salvaged.said.contains(word), "{word}: {}", salvaged.said);
+        }
+    }
+}

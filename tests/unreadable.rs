@@ -9,6 +9,7 @@ mod common;
 
 use build::*;
 use common::{grouplog, names_in};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -273,4 +274,33 @@ fn without_permission() {
     mode(&log.join("__consumer_offsets-0/00000000000000009999.log"), 0);
     let printed = words(&as_nobody(dir.path(), &["verify", "all/__consumer_offsets-0"]).unwrap()).0;
     assert!(printed.contains("segment-unreadable") && printed.contains("crc-mismatch"), "{printed}");
+}
+
+/// A script that reads the stretches must not overlook a key because others beside it can be read.
+#[test]
+fn keys_that_cannot_be_read_are_told_where_they_stood() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = copied(&fixture("example3/log/__consumer_offsets-18"), &dir.path().join("log/__consumer_offsets-18"));
+    let path = folder.join("00000000000000000000.log");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // In the batch of offsets 46 to 51, uncompressed, of 511 bytes at 5013.
+    bytes[5013 + 221..5013 + 251].fill(0xee);
+    std::fs::write(&path, bytes).unwrap();
+    grouplog(dir.path(), ["salvage", "--out", "new", "log"]);
+    let read = |name: &str| std::fs::read_to_string(dir.path().join("new").join(name)).unwrap();
+    let lines: Vec<Value> = read("salvage.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
+    let stretches = of("stretch");
+    let [stretch] = stretches.as_slice() else { panic!("{stretches:?}") };
+    let told: Vec<i64> = of("lost-key").iter().map(|line| line["offset"].as_i64().unwrap()).collect();
+    let dark = stretch["unreadableRecords"].as_u64().unwrap();
+    assert!(dark > 0 && !told.is_empty(), "{stretch}");
+    assert_eq!(stretch["keysUnreadable"], true);
+    assert_eq!(of("summary")[0]["unreadableRecords"], dark);
+    let ranges = stretch["unreadableAt"].as_array().unwrap().iter();
+    let range = |it: &Value| it["firstOffset"].as_i64().unwrap()..=it["lastOffset"].as_i64().unwrap();
+    let offsets: Vec<i64> = ranges.flat_map(range).collect();
+    assert_eq!(offsets, (46..=51).filter(|offset| !told.contains(offset)).collect::<Vec<_>>(), "{stretch}");
+    let text = read("salvage.txt");
+    assert!(text.contains("keys cannot be read at offset"), "{text}");
 }

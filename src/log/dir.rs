@@ -247,12 +247,13 @@ impl PartitionDir {
         self.others.iter().find(|other| other.kind == kind && other.name.starts_with(digits))
     }
 
-    /// Segments of which an index is left that is not empty, and no file of any kind: by base offset, each with the name
-    /// of one. A broker renames the `.log` before its indexes when it removes a segment, and creates it before them. A
+    /// Segments of which an index is left that is not empty, and no file that can stand for them: by base offset, each with
+    /// the name of one. A broker renames the `.log` to `.deleted` before its indexes when it removes a segment, and creates
+    /// it before them. While a `.cleaned` file is written the `.log` stays, so that such a file alone stands for none. A
     /// `.swap` file that holds nothing is nothing.
     pub fn segments_gone(&self) -> Vec<(i64, String)> {
         let files = self.segments.iter().chain(self.left_out.iter().map(|left_out| &left_out.file));
-        let files = files.filter(|file| !file.is_empty_swap());
+        let files = files.filter(|file| file.kind != SegmentKind::Cleaned && !file.is_empty_swap());
         let named = self.others.iter().filter(|other| other.is_named_segment());
         let named = named.filter_map(|other| base_offset_of_name(&other.name));
         let here: BTreeSet<i64> = files.map(|file| file.base_offset).chain(named).collect();

@@ -4,6 +4,7 @@
 //! Where two copies name one leader epoch they tell one story, or one of them is damaged. Must not know: what is filled
 //! from the copy.
 
+use super::codes::CONTRADICTED;
 use super::edges::{Edges, Place};
 use super::interrupt::Interrupt;
 use super::lineage::overlapping;
@@ -229,7 +230,7 @@ fn replace(
             Some((_, last)) => (Some(last), next),
             None => (before, next),
         };
-        let mut told = incident_of(&single, "contradicted", Outcome::Lost);
+        let mut told = incident_of(&single, CONTRADICTED, Outcome::Lost);
         told.message = "stands beside damage, and another copy has other contents at its offsets".to_owned();
         told.is_batches = false;
         told.first = Some(floor.map_or(log.start, |floor| floor.saturating_add(1)));

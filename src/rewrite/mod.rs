@@ -6,6 +6,7 @@
 
 pub mod apply;
 mod bounds;
+pub mod codes;
 pub mod compact;
 mod contradicted;
 mod edges;

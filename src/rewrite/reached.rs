@@ -3,6 +3,7 @@
 //!
 //! Must not know: whose records those were, and where they can be had from.
 
+use super::codes::LOG_CUT;
 use super::plan::{Role, Source, SourceId, Sources};
 use super::report::{Incident, Outcome};
 use super::union::Log;
@@ -195,7 +196,7 @@ impl Own {
         let (end, file) = proofs.iter().filter_map(|it| Some((proof(&it)?, &it.file))).max_by_key(|(end, _)| *end)?;
         let message = format!("by {file} the segment went on to offset {} at least", end - 1);
         // What was behind that, up to the next segment, nothing tells.
-        Some(self.incident("log-cut", message, self.first_lost(log, self.end), Some(next.unwrap_or(end) - 1)))
+        Some(self.incident(LOG_CUT, message, self.first_lost(log, self.end), Some(next.unwrap_or(end) - 1)))
     }
 
     /// Where what is lost at its end begins: what was lost there already may have been all of it, or some.
@@ -220,7 +221,7 @@ fn log_cut(last: &Own, log: &Log, proofs: &[Proof]) -> Option<Incident> {
     };
     let (end, file) = proofs.iter().filter_map(|it| Some((proof(it)?, &it.file))).max_by_key(|(end, _)| *end)?;
     let message = format!("by {file} the log went on to offset {} at least", end - 1);
-    Some(last.incident("log-cut", message, last.first_lost(log, log_end), Some(end - 1)))
+    Some(last.incident(LOG_CUT, message, last.first_lost(log, log_end), Some(end - 1)))
 }
 
 /// A segment of which only other files are left, if no other segment holds its offsets.

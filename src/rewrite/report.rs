@@ -28,6 +28,10 @@ pub struct Incident {
     pub is_batches: bool,
     /// Whether those may have had more records than can be counted.
     pub may_be_more: bool,
+    /// Records in it that are lost and have no key that can be read, as far as they can be counted.
+    pub dark_records: u64,
+    /// Where those stood, if it is known: offsets between which no other record can be read.
+    pub dark_at: Vec<(i64, i64)>,
     /// The producer of a batch that is part of a transaction or ends one.
     pub producer: Option<Producer>,
     /// What was done.
@@ -82,6 +86,8 @@ impl Incident {
             epoch: None,
             is_batches: false,
             may_be_more: false,
+            dark_records: 0,
+            dark_at: Vec::new(),
             producer: None,
             outcome,
             would_mend: None,
@@ -111,9 +117,9 @@ impl Incident {
         }
     }
 
-    /// Whether keys are lost here that nobody can name, nor count.
+    /// Whether keys are lost here that nobody can name.
     pub fn hides_keys(&self) -> bool {
-        self.outcome.loses() && (!self.is_batches || self.may_be_more)
+        self.outcome.loses() && (!self.is_batches || self.may_be_more || self.dark_records > 0)
     }
 
     /// How bad it is.

@@ -361,14 +361,14 @@ impl Salvage {
                     continue;
                 }
                 self.unreadable += unseen.records;
-                if unseen.may_be_more {
-                    dark.push(number);
-                }
+                dark.push((number, unseen));
             }
         }
-        for number in dark {
+        for (number, unseen) in dark {
             if let Some(incident) = self.log.incidents.get_mut(number) {
-                incident.may_be_more = true;
+                incident.may_be_more |= unseen.may_be_more;
+                incident.dark_records += unseen.records;
+                incident.dark_at.extend(unseen.at);
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ mod compare;
 pub(super) mod filled;
 pub(super) mod ranges;
 
+use super::codes::DIVERGED;
 use super::contradicted;
 use super::interrupt::Interrupt;
 use super::lineage::{holes_between, overlapping};
@@ -262,7 +263,7 @@ impl<'s> Union<'s> {
                 continue;
             }
             for piece in self.slice(&part.piece, (at, i64::MAX))? {
-                let mut incident = incident_of(&piece, "diverged", Outcome::Overruled);
+                let mut incident = incident_of(&piece, DIVERGED, Outcome::Overruled);
                 incident.message = "another copy went on from here in a higher leader epoch".to_owned();
                 log.incidents.push(incident);
             }

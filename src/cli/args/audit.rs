@@ -7,6 +7,7 @@ use super::common::{GroupChoice, Input, Moments};
 use super::tools::SchemaFormat;
 use crate::audit::Code;
 use crate::cli::time::millis_lasting;
+use crate::rewrite::codes;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -107,6 +108,9 @@ pub struct ExplainArgs {
 fn code(text: &str) -> Result<Code, String> {
     if let Some(code) = Code::of_name(&text.to_ascii_lowercase()) {
         return Ok(code);
+    }
+    if let Some(meaning) = codes::meaning(&text.to_ascii_lowercase()) {
+        return Err(format!("'{text}' is a code of 'salvage', not of a finding: {meaning}"));
     }
     let shared = |code: &&Code| text.split('-').filter(|word| code.name().split('-').any(|it| it == *word)).count();
     let likest = Code::ALL.iter().max_by_key(|code| shared(code)).filter(|code| shared(code) > 0);

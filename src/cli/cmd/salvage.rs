@@ -1,5 +1,7 @@
 //! `salvage`: a loadable copy of a damaged log, and exactly what was lost.
 
+mod origin;
+
 use super::Outcome;
 use super::new_log::{
     Metadata, Report, check_numbers, create, files, interrupt, print, publish, read_other, refuse_inside,
@@ -88,7 +90,8 @@ fn proven(copy: &Partition) -> Vec<Proof> {
     copy.dir.as_ref().map(proofs).unwrap_or_default()
 }
 
-/// Every other copy must hold one of the partitions, or it would be of no use and nobody would know.
+/// Every other copy must hold one of the partitions, or it would be of no use and nobody would know; and it must not be of
+/// another log.
 fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Partition>]) -> Result<()> {
     let real = |partition: &Partition| partition.path().canonicalize().ok();
     for (path, held) in args.also.iter().zip(replicas) {
@@ -117,6 +120,10 @@ fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Pa
         ))
         .into());
     }
+    for own in partitions {
+        let copies: Vec<_> = replicas.iter().flatten().filter(|copy| copy.number == own.number).collect();
+        origin::check(own, &copies)?;
+    }
     Ok(())
 }
 
@@ -135,7 +142,10 @@ impl Work<'_> {
         let number = partition.number.unwrap_or_default();
         let mut unreadable: Vec<_> =
             partition.unreadable_names().map(|it| (partition.path().join(it), NO_FILE.to_owned())).collect();
-        let wreck = self.wreck(partition, &mut unreadable)?;
+        let mut sides = self.sides(partition)?;
+        self.note_set_aside(partition, &sides);
+        let (set_aside, back) = (std::mem::take(&mut sides.set_aside), std::mem::take(&mut sides.back));
+        let wreck = self.wreck(partition, sides, &mut unreadable)?;
         // An empty folder would say that there was nothing.
         let is_known = partition.unlisted.is_none() && unreadable.is_empty();
         let out = out.filter(|_| is_known || wreck.has_files());
@@ -171,6 +181,8 @@ impl Work<'_> {
             salvage: &salvage,
             unlisted: partition.unlisted.as_deref(),
             broken: broken(partition, &salvage),
+            set_aside,
+            back,
             unreadable,
             done,
             verdict,
@@ -265,15 +277,16 @@ impl Work<'_> {
         }
     }
 
+    /// Which files of a partition count.
+    fn sides(&self, partition: &Partition) -> Result<Sides> {
+        let Some(dir) = &partition.dir else { return Ok(Sides { own: files(partition), ..Sides::default() }) };
+        Ok(sides(dir, start_of(partition).unwrap_or(0), self.manner().max_inflated)?)
+    }
+
     /// The files of a partition and its copies. Of those that cannot be opened the path and the reason are added to
     /// `unreadable`.
-    fn wreck(&self, partition: &Partition, unreadable: &mut Vec<(PathBuf, String)>) -> Result<Wreck> {
-        let start = partition.dir.as_ref().and_then(|dir| log_start(&dir.path, partition.number?));
-        let sides = match &partition.dir {
-            Some(dir) => sides(dir, start.unwrap_or(0), self.manner().max_inflated)?,
-            None => Sides { own: files(partition), ..Sides::default() },
-        };
-        self.note_set_aside(partition, &sides);
+    fn wreck(&self, partition: &Partition, sides: Sides, unreadable: &mut Vec<(PathBuf, String)>) -> Result<Wreck> {
+        let start = start_of(partition);
         let mut opened =
             |files: Vec<FileIn>| files.into_iter().filter(|file| can_be_opened(file, unreadable)).collect();
         Ok(Wreck {
@@ -314,6 +327,11 @@ impl Work<'_> {
             _ => None,
         })
     }
+}
+
+/// The first offset that counts, if the log dir names one.
+fn start_of(partition: &Partition) -> Option<i64> {
+    log_start(&partition.dir.as_ref()?.path, partition.number?)
 }
 
 /// Whether a file can be opened; else its path and the reason go to a list.

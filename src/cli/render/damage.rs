@@ -50,6 +50,8 @@ impl Found {
             salvage,
             unlisted: None,
             broken: Vec::new(),
+            set_aside: Vec::new(),
+            back: Vec::new(),
             unreadable: Vec::new(),
             done: None,
             verdict: None,

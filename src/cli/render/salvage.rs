@@ -33,6 +33,10 @@ pub struct Told<'t> {
     pub unlisted: Option<&'t str>,
     /// Files beside the segments that are not carried over, and why.
     pub broken: Vec<(&'static str, String)>,
+    /// Names of `.swap` files that a broker would put into the log, and that were left out.
+    pub set_aside: Vec<String>,
+    /// Names of the segments that were read in their place.
+    pub back: Vec<String>,
     /// Files of segments that cannot be read, and why.
     pub unreadable: Vec<(PathBuf, String)>,
     /// What was written; None if nothing was.
@@ -45,7 +49,7 @@ impl Told<'_> {
     /// Whether nothing is lost.
     pub fn is_whole(&self) -> bool {
         let files = self.unlisted.is_none() && self.broken.is_empty() && self.unreadable.is_empty();
-        files && !self.salvage.is_damaged()
+        files && self.back.is_empty() && !self.salvage.is_damaged()
     }
 }
 
@@ -68,6 +72,14 @@ pub fn objects(told: &Told<'_>, each: &mut dyn FnMut(&Value) -> io::Result<()>) 
     }
     for (file, why) in &told.broken {
         each(&json!({ "partition": told.partition, "kind": "unreadable-file", "file": file, "why": why }))?;
+    }
+    if !told.back.is_empty() {
+        each(&json!({
+            "partition": told.partition,
+            "kind": "swap-set-aside",
+            "swaps": told.set_aside,
+            "instead": told.back,
+        }))?;
     }
     for (path, why) in &told.unreadable {
         each(&json!({
@@ -138,14 +150,13 @@ impl Told<'_> {
     }
 
     fn copy(&self, from: &JoinedFrom) -> Value {
-        let added = from.joined.added.iter().map(|(first, last)| json!({"firstOffset": first, "lastOffset": last}));
         json!({
             "partition": self.partition,
             "kind": "copy",
             "path": self.copy_path(from.role),
             "role": if from.role == Role::Leftover { "leftover" } else { "replica" },
             "damagedStretches": from.damaged,
-            "added": added.collect::<Value>(),
+            "added": ranges(&from.joined.added),
             "leftOutAgain": from.guarded,
             "refused": from.joined.is_stranger,
             "conflicts": from.joined.conflicts_in_all,
@@ -180,6 +191,10 @@ impl Told<'_> {
         }
         if incident.hides_keys() {
             object.insert("keysUnreadable".into(), json!(true));
+        }
+        if incident.dark_records > 0 {
+            object.insert("unreadableRecords".into(), json!(incident.dark_records));
+            object.insert("unreadableAt".into(), ranges(&incident.dark_at));
         }
         match &incident.outcome {
             Outcome::Partly { kept, lost } | Outcome::Doubtful { kept, lost } => {
@@ -376,6 +391,10 @@ impl Totals {
             aborted,
         }
     }
+}
+
+fn ranges(ranges: &[(i64, i64)]) -> Value {
+    ranges.iter().map(|(first, last)| json!({"firstOffset": first, "lastOffset": last})).collect()
 }
 
 fn change(incident: &Incident, change: &Change) -> Value {

@@ -138,6 +138,10 @@ fn head(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
         };
         writeln!(to, "  {file} is not carried over, {instead}: {why}")?;
     }
+    if !told.back.is_empty() {
+        let (swaps, back) = (told.set_aside.join(", "), told.back.join(", "));
+        writeln!(to, "  set aside, though a broker would put it into the log: {swaps}; read in its place: {back}")?;
+    }
     if told.is_whole() {
         writeln!(to, "  nothing is lost")?;
     }
@@ -197,9 +201,21 @@ fn stretch(told: &Told<'_>, incident: &Incident, to: &mut dyn Write) -> io::Resu
         incident.code,
     )?;
     if incident.hides_keys() {
-        writeln!(to, "    keys cannot be read there: any group may have had records")?;
+        writeln!(to, "    {}", hidden_keys(incident))?;
     }
     Ok(())
+}
+
+fn hidden_keys(incident: &Incident) -> String {
+    let range = |(first, last): &(i64, i64)| {
+        if first == last { first.to_string() } else { format!("{first} to {last}") }
+    };
+    let at = match incident.dark_at.as_slice() {
+        [] => "there".to_owned(),
+        [(first, last)] if first == last => format!("at offset {first}"),
+        ranges => format!("at offsets {}", ranges.iter().map(range).collect::<Vec<_>>().join(", ")),
+    };
+    format!("keys cannot be read {at}: any group may have had records")
 }
 
 fn lost_keys(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {

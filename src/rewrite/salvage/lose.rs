@@ -55,8 +55,54 @@ impl<'k> Kept<'k> {
 pub(super) struct Dark {
     /// So many that can be counted.
     pub(super) records: u64,
+    /// Where they stood, as far as records that can be read tell.
+    pub(super) at: Vec<(i64, i64)>,
     /// Whether there may be more: it cannot be read to its end, and nothing says how many there were.
     pub(super) may_be_more: bool,
+}
+
+/// Where records without a readable key stood: between the offsets of those that can be read, for what damaged records say
+/// of their own offsets is not believed.
+struct Gaps {
+    /// Behind the last record that can be read.
+    next: i64,
+    last: i64,
+    /// Whether there was any behind that.
+    is_open: bool,
+    found: Vec<(i64, i64)>,
+}
+
+impl Gaps {
+    fn of(batch: &Batch<'_>) -> Self {
+        let header = batch.header();
+        Gaps { next: header.base_offset, last: header.last_offset, is_open: false, found: Vec::new() }
+    }
+
+    fn dark(&mut self) {
+        self.is_open = true;
+    }
+
+    fn readable(&mut self, offset: i64) {
+        if !(self.next..=self.last).contains(&offset) {
+            return;
+        }
+        self.close(offset.saturating_sub(1));
+        self.next = offset.saturating_add(1);
+    }
+
+    fn close(&mut self, last: i64) {
+        if self.is_open && self.next <= last {
+            self.found.push((self.next, last));
+        }
+        self.is_open = false;
+    }
+
+    /// The gaps, moved by so much.
+    fn finish(mut self, shift: i64) -> Vec<(i64, i64)> {
+        self.close(self.last);
+        let moved = |(first, last): (i64, i64)| Some((first.checked_add(shift)?, last.checked_add(shift)?));
+        self.found.into_iter().filter_map(moved).collect()
+    }
 }
 
 /// A batch of which not all records stay.
@@ -80,11 +126,15 @@ impl Lost<'_> {
         let producer_id = batch.header().producer_id;
         let mut unreadable = 0;
         let mut met = 0;
+        let mut gaps = Gaps::of(&batch);
         let mut records = batch.records(inflater);
         for (place, item) in records.by_ref().enumerate() {
             met += 1;
             let (said, timestamp, key, value) = match item {
-                Ok(record) if self.stays.has(place, record.offset) => continue,
+                Ok(record) if self.stays.has(place, record.offset) => {
+                    gaps.readable(record.offset);
+                    continue;
+                }
                 Ok(record) => (record.offset, record.timestamp, record.key, Some(record.value)),
                 Err(bad) => (
                     bad.offset.unwrap_or(batch.header().last_offset),
@@ -100,16 +150,25 @@ impl Lost<'_> {
             };
             if !is_readable {
                 unreadable += 1;
+                gaps.dark();
                 continue;
             }
+            gaps.readable(said);
             if self.is_elsewhere(said) {
                 continue;
             }
             let offset = said.wrapping_add(shift);
             losses.lost(&LostRecord { at, offset, said: Some(said), timestamp, producer_id, key, value });
         }
+        let unmet = believable_count(&batch).saturating_sub(met).max(0) as u64;
+        if unmet > 0 {
+            gaps.dark();
+        }
+        // A wrapper names no first offset.
+        let knows_offsets = batch.header().magic >= 2;
         Dark {
-            records: unreadable + believable_count(&batch).saturating_sub(met).max(0) as u64,
+            records: unreadable + unmet,
+            at: if knows_offsets { gaps.finish(shift) } else { Vec::new() },
             // What is inflated of damaged bytes need not be what was put in.
             may_be_more: !self.is_count_vouched_for() && records.fault().is_some()
                 || has_no_count

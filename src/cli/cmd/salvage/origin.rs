@@ -1,0 +1,56 @@
+//! Whose a copy is, by the files beside its segments: another cluster's log, or another topic's of the same name, is none.
+//!
+//! Must not know: what the segments say.
+
+use crate::cli::input::Partition;
+use crate::log::checkpoint::partition_metadata;
+use crate::log::log_dir::LogDirFiles;
+use anyhow::{Result, bail};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::path::PathBuf;
+
+/// What a file says that is the same in all copies of a partition.
+struct Id {
+    /// For people.
+    name: &'static str,
+    value: String,
+    file: PathBuf,
+    /// What to pass a copy of, without the file, if it is a copy all the same.
+    of: &'static str,
+}
+
+/// An error if a copy names another topic id or another cluster than the log or a copy before it. Where a file is missing, or
+/// cannot be made sense of, it says nothing.
+pub(super) fn check(own: &Partition, copies: &[&Partition]) -> Result<()> {
+    for id_of in [topic_id, cluster_id] {
+        let mut known = std::iter::once(own).chain(copies.iter().copied()).filter_map(id_of);
+        let Some(first) = known.next() else { continue };
+        let Some(other) = known.find(|id| id.value != first.value) else { continue };
+        let file_name = other.file.file_name().unwrap_or_default().display();
+        bail!(
+            "{}: {} is {}, but {} of {}: no copy of the same partition; nothing was written. If it is meant all the same, \
+             pass a copy of the {} without {file_name} with --also",
+            other.file.display(),
+            other.name,
+            other.value,
+            first.value,
+            first.file.display(),
+            other.of,
+        );
+    }
+    Ok(())
+}
+
+fn topic_id(partition: &Partition) -> Option<Id> {
+    let file = partition.folder()?.join("partition.metadata");
+    let metadata = partition_metadata(&crate::files::read(&file).ok()?);
+    let id = metadata.topic_id.filter(|_| metadata.malformed.is_none())?;
+    Some(Id { name: "topic_id", value: URL_SAFE_NO_PAD.encode(id), file, of: "folder" })
+}
+
+fn cluster_id(partition: &Partition) -> Option<Id> {
+    let log_dir = LogDirFiles::around(partition.folder()?).ok()??;
+    let value = log_dir.meta?.cluster_id.filter(|id| !id.is_empty())?;
+    Some(Id { name: "cluster.id", value, file: log_dir.path.join("meta.properties"), of: "log dir" })
+}

@@ -16,9 +16,9 @@ pub struct Sides {
     pub own: Vec<FileIn>,
     /// Those that do not.
     pub leftovers: Vec<FileIn>,
-    /// Names of `.swap` files that would count for a broker, and do not here.
+    /// Names of `.swap` files that would count for a broker, to the log's harm, and do not here.
     pub set_aside: Vec<String>,
-    /// Names of the segments that count in their place.
+    /// Names of the segments that count in their place; none where they hold nothing that is alive.
     pub back: Vec<String>,
 }
 
@@ -41,11 +41,15 @@ pub fn sides(dir: &PartitionDir, start: i64, max_inflated: usize) -> io::Result<
     let left_out = dir.left_out.iter().map(|left_out| &left_out.file);
     let leftovers = left_out.filter(|file| !back.contains(file)).chain(set_aside.iter().copied());
     let names = |files: &[&SegmentFile]| files.iter().map(|file| file.name.clone()).collect();
+    // Where nothing alive was replaced, it makes no difference which of the two is read.
+    let told: Vec<&SegmentFile> =
+        set_aside.iter().copied().filter(|swap| takes || !replaced.contains(&swap.base_offset)).collect();
+    let back_told = if takes { names(&back) } else { Vec::new() };
     Ok(Sides {
         own: own.into_iter().map(file_in).collect(),
         leftovers: leftovers.map(file_in).collect(),
-        set_aside: names(&set_aside),
-        back: names(&back),
+        set_aside: names(&told),
+        back: back_told,
     })
 }
 

@@ -88,7 +88,14 @@ fn partitions() -> Vec<Case> {
         symlink(target, setup.folder().join("00000000000000000003.log")).unwrap();
         setup
     };
+    let long = |bytes: u64| {
+        let setup = three();
+        let file = std::fs::File::options().write(true).open(setup.folder().join("00000000000000000000.log")).unwrap();
+        file.set_len(bytes).unwrap();
+        setup
+    };
     vec![
+        case("segment-too-large", "2147483648 bytes, against one less", long(1 << 31), long((1 << 31) - 1)),
         case(
             "no-segments",
             "an empty folder, against a segment of no bytes",

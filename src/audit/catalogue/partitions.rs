@@ -18,6 +18,11 @@ macro_rules! partitions {
                     comes "Permissions of another user, a symbolic link whose target was not copied, an error of the disk."
                     next "Run as the broker's user; look at the file and the disk ('dmesg'). Take a replica's copy if it stays unreadable."
                 }
+                SegmentTooLarge "segment-too-large" Error {
+                    means "A segment's file is longer than 2147483647 bytes: a broker that meets it does not start."
+                    comes "A file that was extended, or joined from others, by something else than a broker."
+                    next "Cut off of a copy what stands behind the last batch, or let 'grouplog salvage' write what is in it anew."
+                }
             }
         }
     };

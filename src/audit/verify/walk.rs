@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 /// A segment's offsets reach this far above its base: indexes keep them in 31 bits.
 const FARTHEST: i64 = i32::MAX as i64;
 
+/// A broker opens no segment of more bytes: seen with 4.4, which ends when it meets one.
+const MOST_BYTES: u64 = i32::MAX as u64;
+
 /// Of a segment, so many batches outside of its range are told one by one.
 const MOST_OUTSIDE: u64 = 3;
 
@@ -103,6 +106,11 @@ impl<'w, 'd> Walk<'w, 'd> {
             to: next_base.unwrap_or(i64::MAX),
             is_last: next.is_none(),
         };
+        if segment.len() > MOST_BYTES {
+            let message = format!("{} bytes, of which a broker takes at most {MOST_BYTES}", segment.len());
+            self.list
+                .push(Finding::new(Code::SegmentTooLarge, message).file(segment.name()).fact("bytes", segment.len()));
+        }
     }
 
     pub(super) fn end(&mut self, segment: &Segment) {

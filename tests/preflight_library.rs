@@ -53,6 +53,22 @@ fn keyless(at: i64) -> Rec {
     Rec { key: None, ..commit(at, "g", "t", 0, 1) }
 }
 
+/// What no coordinator comes to read: 3.9.2, 4.0.0 and 4.4.0 end when they start on such a segment.
+#[test]
+fn no_broker_starts_on_a_segment_of_two_gibibytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = build::write_log(dir.path(), 0, &[Bat::of(vec![commit(0, "g", "t", 0, 1)])]);
+    let name = "00000000000000000000.log";
+    let file = std::fs::File::options().write(true).open(folder.join(name)).unwrap();
+    for (bytes, ends_at, consequence) in [(i32::MAX as u64, None, "served"), (1 << 31, Some(name), "broker-ends")] {
+        file.set_len(bytes).unwrap();
+        for verdict in judged(&folder, &["3.9".parse().unwrap(), "4.4".parse().unwrap()], None) {
+            assert_eq!((verdict.loads(), verdict.ends_at.as_deref()), (ends_at.is_none(), ends_at));
+            assert_eq!(verdict.consequence().code(), consequence);
+        }
+    }
+}
+
 #[test]
 fn names() {
     for name in ["2.8", "3.4.0", "3.9", "3.9-new", "3.9.2-new", "4.0.0", "4.4"] {

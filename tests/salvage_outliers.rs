@@ -309,3 +309,24 @@ fn batches_that_changed_places_are_changed_back() {
         }
     }
 }
+
+/// A sound batch of another log whose offsets fill a hole is not of this one: it was written at another time.
+#[test]
+fn a_batch_of_another_time_fills_no_hole() {
+    // What compaction left of ten.
+    let here: Vec<_> = uneven().into_iter().enumerate().filter(|(i, _)| *i != 5).map(|(_, batch)| batch).collect();
+    let own = uneven().remove(5);
+    for (late, is_put) in [(0, true), (86_400_000, false)] {
+        let mut stray = own.clone();
+        for at in [27, 35] {
+            let time = i64::from_be_bytes(*stray[at..].first_chunk().unwrap());
+            stray[at..at + 8].copy_from_slice(&(time + late).to_be_bytes());
+        }
+        let mut hurt = here.clone();
+        hurt.insert(2, resealed(stray.clone()));
+        let (_dir, salvaged) = salvaged_from(hurt, &[]);
+        assert_eq!(salvaged.code, 3);
+        let expected = if is_put { uneven() } else { here.clone() };
+        assert!(salvaged.batches(0) == expected, "{late}: {:#?}", salvaged.lines);
+    }
+}

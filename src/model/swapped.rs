@@ -21,20 +21,21 @@ type Ends = BTreeMap<i64, BTreeMap<i64, bool>>;
 /// # Errors
 /// If a segment that counts can be opened no more.
 pub fn taken(dir: &PartitionDir, start: i64, max_inflated: usize) -> io::Result<Vec<LostKey>> {
-    let replaced: Vec<Segment> = dir.replaced().filter_map(|file| Segment::open(&file.path).ok()).collect();
+    let opened = dir.replaced().zip(0..).filter_map(|(file, number)| Some((Segment::open(&file.path).ok()?, number)));
+    let replaced: Vec<(Segment, u32)> = opened.collect();
     if replaced.is_empty() {
         return Ok(Vec::new());
     }
     let mut inflater = Inflater::with_limit(max_inflated);
     let ends = ends(&replaced, &mut inflater);
     let mut losses = Losses::new();
-    for (segment, number) in replaced.iter().zip(0..) {
+    for (segment, number) in &replaced {
         for batch in sound(segment).filter(|batch| batch.header().last_offset >= start) {
             match batch.header().control {
                 // It ends what is taken with it.
                 true => losses.survivors(&batch, &mut inflater),
                 false if is_aborted(&batch, &ends) => {}
-                false => drop(losses.lost_batch(number, &batch, &mut inflater)),
+                false => drop(losses.lost_batch(*number, &batch, &mut inflater)),
             }
         }
     }
@@ -58,9 +59,9 @@ fn sound(segment: &Segment) -> impl Iterator<Item = Batch<'_>> {
     })
 }
 
-fn ends(segments: &[Segment], inflater: &mut Inflater) -> Ends {
+fn ends(segments: &[(Segment, u32)], inflater: &mut Inflater) -> Ends {
     let mut ends = Ends::new();
-    for batch in segments.iter().flat_map(sound).filter(|batch| batch.header().control) {
+    for batch in segments.iter().flat_map(|(segment, _)| sound(segment)).filter(|batch| batch.header().control) {
         for record in batch.records(inflater).by_ref().flatten() {
             let aborts = match Control::parse(&record) {
                 Ok(Control::Abort(_)) => true,

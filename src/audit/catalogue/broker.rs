@@ -10,7 +10,7 @@ macro_rules! broker {
             Broker {
                 Unloadable "unloadable" Error {
                     means "The group coordinator of a release does not load this partition. Up to 3.9 the old coordinator then serves it as if it were empty, so that every group of it starts over; the new one leaves it without a coordinator (NOT_COORDINATOR, error 16)."
-                    comes "One record is enough: see broker-refuses."
+                    comes "One record is enough: see broker-refuses. At a segment that is too large (segment-too-large) the whole broker ends."
                     next "The findings of broker-refuses name the records. 'grouplog salvage --drop-unloadable X.Y' writes a copy without them."
                     since "The old coordinator up to 3.9; the new one from 3.7 (preview) and 4.0 on."
                 }

@@ -17,8 +17,11 @@ pub fn of_verdicts(partition: Option<i32>, verdicts: &[Verdict]) -> Vec<Finding>
 
 fn unloadable(verdict: &Verdict) -> Finding {
     let (broker, refused, consequence) = (verdict.coordinator, verdict.refused, verdict.consequence());
-    let records = counted(refused, "record");
-    let mut message = format!("{broker} does not load this partition, because of {records}: {consequence}");
+    let why = match &verdict.ends_at {
+        Some(segment) => format!("the size of {segment}"),
+        None => counted(refused, "record"),
+    };
+    let mut message = format!("{broker} does not load this partition, because of {why}: {consequence}");
     let unchecked = verdict.unchecked;
     if unchecked.wrong_crc > 0 {
         message.push_str(&format!(

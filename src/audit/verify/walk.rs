@@ -11,7 +11,7 @@ use crate::audit::{Code, Finding, List, Severity};
 use crate::fault::{Fault, FaultKind};
 use crate::log::dir::{OtherFile, PartitionDir};
 use crate::log::mend::Change;
-use crate::log::segment::base_offset_of_name;
+use crate::log::segment::{MOST_BYTES, base_offset_of_name};
 use crate::log::{BadRecord, Batch, Codec, Header, Hole, Record, Segment, TimestampType};
 use crate::model::walk::{Step, Visitor};
 use crate::words::counted;
@@ -20,9 +20,6 @@ use std::path::{Path, PathBuf};
 
 /// A segment's offsets reach this far above its base: indexes keep them in 31 bits.
 const FARTHEST: i64 = i32::MAX as i64;
-
-/// A broker opens no segment of more bytes: seen with 4.4, which ends when it meets one.
-const MOST_BYTES: u64 = i32::MAX as u64;
 
 /// Of a segment, so many batches outside of its range are told one by one.
 const MOST_OUTSIDE: u64 = 3;

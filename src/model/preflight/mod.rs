@@ -52,18 +52,24 @@ pub struct Verdict {
     pub skipped: Vec<Skipped>,
     /// What could not be judged, or not wholly; the same for every coordinator.
     pub unchecked: Unchecked,
+    /// The first segment at which any broker ends when it starts, so that no coordinator comes to read it.
+    pub ends_at: Option<String>,
     consequence: Consequence,
 }
 
 impl Verdict {
     /// Whether it loads the partition.
     pub fn loads(&self) -> bool {
-        self.refused == 0
+        self.refused == 0 && self.ends_at.is_none()
     }
 
     /// What becomes of the groups of the partition, all of them.
     pub fn consequence(&self) -> Consequence {
-        if self.loads() { Consequence::Served } else { self.consequence }
+        match (self.loads(), &self.ends_at) {
+            (true, _) => Consequence::Served,
+            (false, Some(_)) => Consequence::BrokerEnds,
+            (false, None) => self.consequence,
+        }
     }
 }
 
@@ -79,6 +85,8 @@ pub enum Consequence {
     /// The same, but OffsetFetch up to version 1 is answered with no offset and no error (4.0), which a client takes for
     /// a group that never committed.
     UnavailableWithoutError,
+    /// The broker ends when it starts.
+    BrokerEnds,
 }
 
 impl Consequence {
@@ -89,6 +97,7 @@ impl Consequence {
             Consequence::ServedAsEmpty => "served-as-empty",
             Consequence::Unavailable => "unavailable",
             Consequence::UnavailableWithoutError => "unavailable-without-error",
+            Consequence::BrokerEnds => "broker-ends",
         }
     }
 }
@@ -105,6 +114,7 @@ impl fmt::Display for Consequence {
                 "the partition has no coordinator: every group on it gets NOT_COORDINATOR (error 16), and OffsetFetch up \
                  to version 1 no offset and no error"
             }
+            Consequence::BrokerEnds => "the broker ends when it starts: none of its partitions is served",
         })
     }
 }

@@ -7,6 +7,7 @@ use super::groups::{Change, Slot, apply};
 use super::read::{Body, number, read_new, read_old};
 use super::{At, Consequence, Coordinator, MAX_REFUSALS, Reason, Refusal, Skipped, Unchecked, Verdict};
 use crate::fault::{Fault, FaultKind};
+use crate::log::segment::MOST_BYTES;
 use crate::log::{BadRecord, Batch, Hole, Record, Segment};
 use crate::model::walk::{Step, Visitor};
 use crate::schema::{Key, RecordType};
@@ -31,6 +32,7 @@ pub(super) struct Watch {
     groups: HashMap<Box<[u8]>, Box<[Slot]>, FixedState>,
     log_start: i64,
     unchecked: Unchecked,
+    ends_at: Option<String>,
     segment: String,
 }
 
@@ -106,6 +108,7 @@ impl Watch {
             groups: HashMap::default(),
             log_start: log_start.unwrap_or(i64::MIN),
             unchecked: Unchecked::default(),
+            ends_at: None,
             segment: String::new(),
         }
     }
@@ -113,6 +116,9 @@ impl Watch {
     /// A segment begins.
     pub fn begin(&mut self, segment: &Segment) {
         segment.name().clone_into(&mut self.segment);
+        if segment.len() > MOST_BYTES {
+            self.ends_at.get_or_insert_with(|| segment.name().to_owned());
+        }
     }
 
     /// What came of it.
@@ -126,6 +132,7 @@ impl Watch {
                 refused: judge.refused,
                 skipped: judge.skipped.values().cloned().collect(),
                 unchecked: self.unchecked,
+                ends_at: self.ends_at.clone(),
                 consequence: match rules {
                     Rules::Old(_) => Consequence::ServedAsEmpty,
                     Rules::New(line) if line.hides_its_failure() => Consequence::UnavailableWithoutError,

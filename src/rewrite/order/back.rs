@@ -131,11 +131,31 @@ fn put(
     let is_stray = |entry: &&Entry| matches!(entry, Entry::Gap(incident) if strays.contains(incident));
     let between = entries.iter().skip(place + 1).take_while(is_stray).count();
     let (before, behind) = (piece_at(entries, place), piece_at(entries, place + 1 + between));
-    let is_hole = before.zip(behind).is_some_and(|(before, behind)| fills(&before, &stray.piece, &behind));
+    let Some((before, behind)) = before.zip(behind) else { return Ok(false) };
+    let is_hole = fills(&before, &stray.piece, &behind) && is_in_time(&before, &stray.piece, &behind, sources)?;
     if is_hole {
         entries.insert(place + 1, Entry::Part(stray.clone()));
     }
     Ok(is_hole)
+}
+
+/// Whether a piece was written between two others, by their times: one of another log that has the same offsets hardly was.
+fn is_in_time(before: &Piece, piece: &Piece, behind: &Piece, sources: &mut Sources) -> io::Result<bool> {
+    let (Some((_, before)), Some((first, last)), Some((behind, _))) =
+        (times(before, sources)?, times(piece, sources)?, times(behind, sources)?)
+    else {
+        return Ok(false);
+    };
+    // Magic 0 has no times.
+    Ok(before <= first && last <= behind || [before, first, last, behind].contains(&-1))
+}
+
+/// The greatest timestamps of a piece's first and of its last batch.
+fn times(piece: &Piece, sources: &mut Sources) -> io::Result<Option<(i64, i64)>> {
+    let segment = sources.open(piece.source)?;
+    let mut all = frames(segment.bytes(), piece.from, piece.to).map(|batch| batch.header().max_timestamp);
+    let first = all.next();
+    Ok(first.map(|first| (first, all.last().unwrap_or(first))))
 }
 
 /// Whether a piece is all that is missing between two others.

@@ -240,7 +240,7 @@ impl Trial {
         self.holds(&late, "later");
         let (again, ..) = compact(&late, &later, &room.join("again"));
         assert_eq!(without_markers(&again.batches), without_markers(&late.batches), "{}: later, again", self.what);
-        (cleaned.after.records, gone.expired_tombstones + gone.expired_markers)
+        (cleaned.after.records, gone.expired_tombstones.records + gone.expired_markers)
     }
 
     /// Nothing stays that need not: of every key below the end of the cleaned part one record at most, and none of what

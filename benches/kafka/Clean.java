@@ -11,8 +11,9 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 /**
  * Kafka's own cleaner over one partition folder, without a broker: Clean FOLDER [open].
  *
- * The settings are a broker's defaults. With "open" the log is only opened and closed again, which makes the indexes
- * and the producer snapshot that a broker would find: so that a second run pays for the cleaning, and not for these.
+ * The settings are a broker's defaults. With "open" the log is only opened, a new segment begun, and closed again: that
+ * makes the indexes and the producer snapshot that a broker would find, so that a second run pays for the cleaning, and not
+ * for these; and all that the log holds is in closed segments, which alone are cleaned.
  */
 public class Clean {
     public static void main(String[] args) throws Exception {
@@ -26,6 +27,8 @@ public class Clean {
         log.updateHighWatermark(log.logEndOffset());
         if (args.length == 1) {
             clean(log, time);
+        } else {
+            log.roll();
         }
         log.close();
         scheduler.shutdown();
@@ -34,7 +37,7 @@ public class Clean {
     private static void clean(UnifiedLog log, Time time) throws Exception {
         Cleaner cleaner = new Cleaner(0, new SkimpyOffsetMap(128 << 20), 512 << 10, Integer.MAX_VALUE, 0.9,
             new Throttler(Double.MAX_VALUE, 300, "cleaner", "bytes", time), time, partition -> { });
-        // The segment that is written to is left alone.
+        // The segment that is written to is left alone, and empty.
         long until = log.activeSegment().baseOffset();
         cleaner.clean(new LogToClean(log, 0, until, false));
         System.out.println("cleaned up to " + until);

@@ -62,26 +62,44 @@ pub(super) fn quick(rest: &[u8]) -> Option<(PlainRecord<'_>, &[u8])> {
     let (length, taken, head) = varint(head)?;
     let (record, next) = rest.split_at_checked(taken + (length >> 1) as usize)?;
     let (attributes, head) = (head as u8, head >> 8);
-    let (timestamp_delta, more, head) = varint(head)?;
+    let (timestamp_delta, offset_delta, more, head) = deltas(head)?;
     let taken = taken + 1 + more;
-    let (offset_delta, more, head) = varint(head)?;
-    let taken = taken + more;
-    let (key_length, more, _) = varint(head)?;
-    let taken = taken + more;
-    // What is odd is below zero: no length is, and the deltas seldom are.
-    if taken > size_of::<u64>() || (length | timestamp_delta | offset_delta | key_length) & 1 != 0 {
+    // Groups differ in it from one batch to the next: without a branch, nothing is guessed wrong.
+    let long = head >> 7 & 1;
+    let key_length = head & 0x7f | (head >> 1) & (long << 14).wrapping_sub(long << 7);
+    let is_longer = head >> 15 & long;
+    let taken = taken + 1 + long as usize;
+    // No length is below zero.
+    if taken > size_of::<u64>() || (length | key_length | is_longer) & 1 != 0 {
         return None;
     }
     let (key, tail) = record.get(taken..)?.split_at_checked((key_length >> 1) as usize)?;
-    let value = match *tail {
-        [1, 0] => None,
-        [a, ref value @ .., 0] if a < 0x80 && usize::from(a) == 2 * value.len() => Some(value),
-        [a, b, ref value @ .., 0] if a >= 0x80 && b < 0x80 && two(a, b) == 2 * value.len() => Some(value),
-        _ => return None,
-    };
-    let (timestamp_delta, offset_delta) = ((timestamp_delta >> 1) as i64, (offset_delta >> 1) as i32);
+    let [a, ref behind @ .., 0] = *tail else { return None };
+    let value = if a < 0x80 && usize::from(a) == 2 * behind.len() { Some(behind) } else { long_value(a, behind)? };
     let length = record.len();
     Some((PlainRecord { attributes, timestamp_delta, offset_delta, key: Some(key), value, length }, next))
+}
+
+/// A value behind a length of two bytes, or null.
+#[inline(always)]
+fn long_value(a: u8, behind: &[u8]) -> Option<Option<&[u8]>> {
+    match *behind {
+        [] if a == 1 => Some(None),
+        [b, ref value @ ..] if a >= 0x80 && b < 0x80 && two(a, b) == 2 * value.len() => Some(Some(value)),
+        _ => None,
+    }
+}
+
+/// The deltas of time and offset, how many bytes they take, and what is left of the register. They are seldom below zero.
+#[inline(always)]
+fn deltas(head: u64) -> Option<(i64, i32, usize, u64)> {
+    // Of a byte each, as in all but long batches and such as lingered.
+    if head & 0x8181 == 0 {
+        return Some(((head & 0xff) as i64 >> 1, (head & 0xff00) as i32 >> 9, 2, head >> 16));
+    }
+    let (timestamp, taken, head) = varint(head)?;
+    let (offset, more, head) = varint(head)?;
+    ((timestamp | offset) & 1 == 0).then_some(((timestamp >> 1) as i64, (offset >> 1) as i32, taken + more, head))
 }
 
 /// The bits of a varint of one or two bytes, how many these are, and what is left of the register it stands in.

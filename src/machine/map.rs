@@ -130,10 +130,11 @@ const BEHIND: i32 = 0;
 #[cfg(target_os = "linux")]
 fn reads_from_disk() -> bool {
     use std::cell::Cell;
-    /// What is read ahead is not waited for: so many windows are, once one was.
+    /// What is read ahead is not waited for: so many windows are, once one was. What the program itself was waited for
+    /// before the first window does not count.
     const WINDOWS: u32 = 64;
     thread_local! {
-        static MET: Cell<(libc::c_long, u32)> = const { Cell::new((0, 0)) };
+        static MET: Cell<(libc::c_long, u32)> = const { Cell::new((libc::c_long::MAX, 0)) };
     }
     // SAFETY: a plain system call that fills a structure of this thread's, for which zeros are valid.
     let faults = unsafe {

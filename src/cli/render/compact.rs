@@ -63,14 +63,14 @@ impl Told<'_> {
         let (survey, cleaned) = (self.survey, self.cleaned);
         let gone = survey.before.records.saturating_sub(cleaned.after.records);
         let told = survey.aborted
-            + cleaned.expired_tombstones
+            + cleaned.expired_tombstones.records
             + cleaned.expired_markers
             + survey.before.keyless
             + survey.before_start;
         Reasons {
             superseded: gone.saturating_sub(told),
             aborted: survey.aborted,
-            expired_tombstones: cleaned.expired_tombstones,
+            expired_tombstones: cleaned.expired_tombstones.records,
             expired_markers: cleaned.expired_markers,
             keyless: survey.before.keyless,
             before_log_start: survey.before_start,

@@ -4,6 +4,8 @@
 
 use super::Aim;
 use super::clean::{Cleaned, Sink, clean};
+use super::keys::hash_of;
+use super::roll::Roll;
 use super::survey::Survey;
 use crate::log::{Batch, Segment};
 use crate::rewrite::apply::{Done, MOST_OFFSETS, ReadBack, Writing};
@@ -84,86 +86,95 @@ pub fn carry_out(
         to.file("partition.metadata", metadata)?;
     }
     to.finish()?;
-    let mut promise = Promise { survey, waiting: Vec::new(), keys: Vec::new(), winners: 0, strange: 0 };
+    let mut found = Found { survey, roll: Roll::default(), keyless: 0 };
     let batches = cleaned.after.batches + cleaned.behind.batches;
     let read_back =
         ReadBack { batches, records: done.records, copies_from: survey.until, max_inflated: aim.max_inflated };
-    read_back.check(&done, interrupt, &mut |batch, offset, key| promise.record(batch, offset, key))?;
-    promise.is_kept(&cleaned)?;
+    read_back.check(&done, interrupt, &mut |batch, offset, key| found.record(batch, offset, key))?;
+    found.is_promised(&cleaned)?;
     Ok((cleaned, done))
 }
 
-/// That the new log says of every key what the old one did: each has its last record, and nothing else.
-struct Promise<'p> {
+/// What the new log holds of what was cleaned: of every key its last record, and nothing else.
+struct Found<'p> {
     survey: &'p Survey,
-    /// Records that are yet to be looked at, so that what their keys are compared with is in the cache by then.
-    waiting: Vec<Kept>,
-    /// Their keys, one behind the other.
-    keys: Vec<u8>,
-    winners: u64,
-    strange: u64,
+    roll: Roll,
+    /// Records without a key.
+    keyless: u64,
 }
 
-/// A record of the new log.
-struct Kept {
-    offset: i64,
-    /// Where its key ends in [`Promise::keys`], which begins where the one before ends; None if it has none.
-    key_end: Option<usize>,
-    open: bool,
-}
-
-/// So many records wait.
-const WAIT: usize = 64;
-
-impl Promise<'_> {
+impl Found<'_> {
     fn record(&mut self, batch: &Batch<'_>, offset: i64, key: Option<&[u8]>) {
         let header = batch.header();
-        if header.control || header.base_offset >= self.survey.until {
+        if header.control || header.base_offset >= self.survey.until || self.survey.is_open(&header) {
             return;
         }
-        let key_end = key.map(|key| {
-            self.keys.extend_from_slice(key);
-            self.keys.len()
-        });
-        self.waiting.push(Kept { offset, key_end, open: self.survey.is_open(&header) });
-        if self.waiting.len() >= WAIT {
-            self.settle();
+        match key {
+            None => self.keyless += 1,
+            Some(key) if self.only_hides(key, offset) => {}
+            Some(key) => self.roll.add(hash_of(key), offset),
         }
     }
 
-    fn settle(&mut self) {
-        let mut from = 0;
-        let with_keys = self.waiting.iter().map(|kept| {
-            let key = kept.key_end.and_then(|end| self.keys.get(std::mem::replace(&mut from, end)..end));
-            (kept, key)
-        });
-        let with_keys: Vec<_> = with_keys.collect();
-        self.survey.keys.call_ahead(with_keys.iter().filter_map(|(_, key)| *key));
-        for (kept, key) in with_keys {
-            match key.and_then(|key| self.survey.keys.get(key)) {
-                Some(last) if last == kept.offset => self.winners += 1,
-                _ if kept.open || self.hides(kept.offset) => {}
-                _ => self.strange += 1,
-            }
-        }
-        self.waiting.clear();
-        self.keys.clear();
+    /// Whether it stays although a later record of its key may stand there.
+    fn only_hides(&self, key: &[u8], offset: i64) -> bool {
+        let hides = self.survey.hiding.binary_search_by_key(&offset, |it| it.offset).is_ok();
+        hides && self.survey.keys.get(key) != Some(offset)
     }
 
-    fn hides(&self, offset: i64) -> bool {
-        self.survey.hiding.binary_search_by_key(&offset, |it| it.offset).is_ok()
-    }
-
-    fn is_kept(&mut self, cleaned: &Cleaned) -> io::Result<()> {
-        self.settle();
-        let promised = self.survey.keys.len() as u64 - cleaned.expired_tombstones;
-        if self.winners == promised && self.strange == 0 {
+    fn is_promised(&self, cleaned: &Cleaned) -> io::Result<()> {
+        let promised = self.survey.keys.roll().without(cleaned.expired_tombstones);
+        if self.roll == promised && self.keyless == 0 {
             return Ok(());
         }
         Err(io::Error::other(format!(
-            "read back: {} keys have their last record, promised were {promised}, and {} records should not be there; \
-             nothing was kept",
-            self.winners, self.strange
+            "read back: {} records that are not the last of the {} keys that were to stay, and {} without a key; nothing \
+             was kept",
+            self.roll.records, promised.records, self.keyless
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slot::Winner;
+    use super::super::survey::survey;
+    use super::super::{BeyondOpen, Extent};
+    use super::*;
+    use crate::rewrite::out::OutDir;
+    use std::path::Path;
+
+    #[test]
+    fn a_key_without_its_last_record_is_noticed() {
+        let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/example3/log/__consumer_offsets-18");
+        let segments = [Segment::open(&log.join("00000000000000000000.log")).unwrap()];
+        let aim = Aim {
+            now: 0,
+            delete_retention_ms: 0,
+            segment_bytes: 1 << 20,
+            extent: Extent::All,
+            beyond_open: BeyondOpen::Never,
+            log_start: None,
+            max_inflated: 1 << 20,
+        };
+        let interrupt = Interrupt::default();
+        let found = || survey(&segments, &aim, &interrupt, &mut |_| {}).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let carried = |survey: &Survey, name: &str| {
+            let out = OutDir::create(&folder.path().join(name)).unwrap();
+            let to = out.partition(18).unwrap();
+            carry_out(&segments, survey, &aim, &SideFiles::default(), to, &interrupt, &mut |_| {})
+        };
+        assert!(carried(&found(), "sound").is_ok());
+        // One more key, whose record the log has not; and one whose record is another's.
+        let mut survey = found();
+        survey.keys.put(b"\0\x02\0\x05nobody", Winner { offset: 1 << 40, place: 0 }, ());
+        let error = carried(&survey, "more").unwrap_err().to_string();
+        assert!(error.starts_with("read back: "), "{error}");
+        let first = found().keys.winners().first().copied().unwrap();
+        let mut survey = found();
+        survey.keys.put(b"\0\x02\0\x05nobody", first, ());
+        let error = carried(&survey, "other").unwrap_err().to_string();
+        assert!(error.starts_with("read back: "), "{error}");
     }
 }

@@ -3,8 +3,9 @@
 //! Only batches that may stay are looked at: those that hold the last record of some key, control batches, and what
 //! producers are remembered by. Must not know: where they go to.
 
-use super::keys::Keys;
+use super::keys::{Keys, hash_of};
 use super::rebuild::Rebuild;
+use super::roll::Roll;
 use super::route::{stops, visit};
 use super::slot::Winner;
 use super::survey::{Place, Remedy, Survey};
@@ -67,7 +68,7 @@ pub struct Cleaned {
     /// What lies behind it and stays as it is: batches, records and bytes.
     pub behind: Tally,
     /// Tombstones that went because their time was over.
-    pub expired_tombstones: u64,
+    pub expired_tombstones: Roll,
     /// End markers that went because their time was over.
     pub expired_markers: u64,
     /// Batches that were written anew.
@@ -326,11 +327,17 @@ impl Cleaner<'_> {
         let expired = header.delete_horizon_ms.is_some_and(|horizon| horizon <= self.aim.now);
         let Cleaner { survey, here, cleaned, inflater, rebuild, sink, .. } = self;
         let entries = Vec::with_capacity(here.len());
-        let mut thinned = Thinned { keys: &survey.keys, here, expired, entries, all: remedy.is_none(), gone: 0 };
+        let mut thinned = Thinned {
+            keys: &survey.keys,
+            here,
+            expired,
+            entries,
+            all: remedy.is_none(),
+            gone: &mut cleaned.expired_tombstones,
+        };
         let _: ControlFlow<()> =
             batch.records(inflater).each(&mut thinned, Thinned::record, |_, _| ControlFlow::Continue(()));
-        let Thinned { mut entries, all, gone, .. } = thinned;
-        cleaned.expired_tombstones += gone;
+        let Thinned { mut entries, all, .. } = thinned;
         let tombstones = entries.iter().any(|entry| entry.value.is_none());
         let dated = tombstones && header.magic >= 2 && header.delete_horizon_ms.is_none();
         if entries.is_empty() {
@@ -437,8 +444,8 @@ struct Thinned<'t, 'b> {
     entries: Vec<Entry<'b>>,
     /// Whether all so far stay.
     all: bool,
-    /// How many tombstones went.
-    gone: u64,
+    /// Tombstones that went.
+    gone: &'t mut Roll,
 }
 
 impl<'b> Thinned<'_, 'b> {
@@ -454,7 +461,7 @@ impl<'b> Thinned<'_, 'b> {
     #[inline(always)]
     fn winner(&mut self, record: &Record<'b>, key: &[u8]) {
         if record.value.is_none() && self.expired && !self.keys.is_pinned(key) {
-            self.gone += 1;
+            self.gone.add(hash_of(key), record.offset);
             self.all = false;
             return;
         }

@@ -6,12 +6,13 @@
 //! and with nothing else. Must not know: values, batches, transactions.
 
 use super::kept::{Other, Prefix, Room};
+use super::roll::{Roll, mix};
 use super::slot::{NONE, Slot, Winner};
 use crate::bytes::is_same;
 use crate::hash_index::Index;
 use crate::machine::cpu::prefetch_item;
 use crate::schema::Key;
-use foldhash::fast::RandomState;
+use foldhash::fast::{FixedState, RandomState};
 use hashbrown::HashSet;
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
@@ -47,10 +48,19 @@ pub struct Keys<S: Slot = Winner> {
 #[derive(Debug, Default)]
 pub struct Window<'k, N = ()> {
     /// Of the commits, what they begin with: many follow each other that differ in the partition only.
-    prefixes: Vec<Sought<'k>>,
+    runs: Vec<Run<'k>>,
     /// In the order of these.
     commits: Vec<Commit<N>>,
     others: Vec<(Sought<'k>, Noted<N>)>,
+}
+
+/// Commits that follow each other and differ in the partition only.
+#[derive(Debug, Clone, Copy)]
+struct Run<'k> {
+    /// Their prefix.
+    sought: Sought<'k>,
+    /// How many they are.
+    length: usize,
 }
 
 /// A prefix or a key that is to be looked up.
@@ -72,10 +82,20 @@ struct Noted<N> {
 /// A commit that waits.
 #[derive(Debug, Clone, Copy)]
 struct Commit<N> {
-    /// The place of its prefix among those that are sought.
-    prefix: u32,
     partition: i32,
     noted: Noted<N>,
+}
+
+/// Hands out commits run by run.
+struct Runs<'w, N>(&'w [Commit<N>]);
+
+impl<'w, N> Runs<'w, N> {
+    #[inline(always)]
+    fn next(&mut self, run: &Run<'_>) -> &'w [Commit<N>] {
+        let (its, behind) = self.0.split_at_checked(run.length).unwrap_or_default();
+        self.0 = behind;
+        its
+    }
 }
 
 impl<S: Slot> Keys<S> {
@@ -96,17 +116,17 @@ impl<S: Slot> Keys<S> {
     #[inline(always)]
     pub fn put_soon<'k>(&mut self, key: &'k [u8], record: Winner, note: S::Note, window: &mut Window<'k, S::Note>) {
         let Some((prefix, partition)) = split(key) else { return self.put_other_soon(key, record, note, window) };
-        match window.prefixes.last() {
-            Some(last) if is_same(last.bytes, prefix) => {}
+        match window.runs.last_mut() {
+            Some(last) if is_same(last.sought.bytes, prefix) => last.length += 1,
             None if self.is_last(prefix) => return self.put_in(self.last, partition, record, note),
             _ => {
                 let hash = self.hash(prefix);
                 self.by_prefix.prefetch(hash);
-                window.prefixes.push(Sought { bytes: prefix, hash, number: NOBODY });
+                let sought = Sought { bytes: prefix, hash, number: NOBODY };
+                window.runs.push(Run { sought, length: 1 });
             }
         }
-        let prefix = window.prefixes.len() as u32 - 1;
-        window.commits.push(Commit { prefix, partition, noted: Noted { record, note } });
+        window.commits.push(Commit { partition, noted: Noted { record, note } });
         if window.commits.len() >= WINDOW {
             self.settle_commits(window);
         }
@@ -131,34 +151,36 @@ impl<S: Slot> Keys<S> {
     /// One step for all of them, and then the next, while what that needs is on its way.
     #[inline(never)]
     fn settle_commits(&mut self, window: &mut Window<'_, S::Note>) {
-        let Window { prefixes, commits, .. } = window;
-        for it in &mut *prefixes {
-            it.number = self.by_prefix.find(it.hash, |_| true).unwrap_or(NOBODY);
-            prefetch_item(&self.prefixes, it.number as usize);
+        let Window { runs, commits, .. } = window;
+        for Run { sought, .. } in &mut *runs {
+            sought.number = self.by_prefix.find(sought.hash, |_| true).unwrap_or(NOBODY);
+            prefetch_item(&self.prefixes, sought.number as usize);
         }
-        for it in &*prefixes {
-            if let Some(prefix) = self.prefixes.get(it.number as usize) {
+        for Run { sought, .. } in &*runs {
+            if let Some(prefix) = self.prefixes.get(sought.number as usize) {
                 self.room.prefetch(prefix.text);
             }
         }
-        let number =
-            |prefixes: &[Sought<'_>], prefix: u32| prefixes.get(prefix as usize).map_or(NOBODY, |it| it.number);
-        for commit in &*commits {
-            if let Some(prefix) = self.prefixes.get(number(prefixes, commit.prefix) as usize) {
-                prefix.prefetch(commit.partition);
+        let mut rest = Runs(commits);
+        for run in &*runs {
+            let its = rest.next(run);
+            if let Some(prefix) = self.prefixes.get(run.sought.number as usize) {
+                its.iter().for_each(|commit| prefix.prefetch(commit.partition));
             }
         }
-        for it in &mut *prefixes {
-            let found = self.prefixes.get(it.number as usize);
-            if !found.is_some_and(|prefix| is_same(self.room.get(prefix.text), it.bytes)) {
-                it.number = self.prefix(it.bytes, it.hash);
+        for Run { sought, .. } in &mut *runs {
+            let found = self.prefixes.get(sought.number as usize);
+            if !found.is_some_and(|prefix| is_same(self.room.get(prefix.text), sought.bytes)) {
+                sought.number = self.prefix(sought.bytes, sought.hash);
             }
-            self.last = it.number;
+            self.last = sought.number;
         }
-        for Commit { prefix, partition, noted } in commits.drain(..) {
-            self.put_in(number(prefixes, prefix), partition, noted.record, noted.note);
+        let mut rest = Runs(commits);
+        for run in &*runs {
+            self.put_run(run.sought.number, rest.next(run));
         }
-        prefixes.clear();
+        runs.clear();
+        commits.clear();
     }
 
     /// As [`settle_commits`](Keys::settle_commits).
@@ -207,13 +229,21 @@ impl<S: Slot> Keys<S> {
 
     #[inline(always)]
     fn put_in(&mut self, number: u32, partition: i32, record: Winner, note: S::Note) {
+        self.put_run(number, &[Commit { partition, noted: Noted { record, note } }]);
+    }
+
+    /// Puts commits of one prefix.
+    #[inline(always)]
+    fn put_run(&mut self, number: u32, commits: &[Commit<S::Note>]) {
         let Some(prefix) = self.prefixes.get_mut(number as usize) else { return };
-        if prefix.room(partition).put(record, note) {
-            prefix.live += 1;
-            self.live += 1;
-            if prefix.odd {
-                let key = [self.room.get(prefix.text), &partition.to_be_bytes()].concat();
-                self.pin(&key);
+        for Commit { partition, noted } in commits {
+            if prefix.room(*partition).put(noted.record, noted.note) {
+                prefix.live += 1;
+                self.live += 1;
+                if prefix.odd {
+                    let key = [self.room.get(prefix.text), &partition.to_be_bytes()].concat();
+                    self.pinned.insert(as_meant(&key));
+                }
             }
         }
     }
@@ -351,42 +381,20 @@ impl<S: Slot> Keys<S> {
         found.filter(|record| *record != NONE).map(|record| record.offset)
     }
 
-    /// Calls into the cache what [`get`](Keys::get) of these keys will look at: one step for all of them, and then the next.
-    pub fn call_ahead<'k>(&self, keys: impl Iterator<Item = &'k [u8]> + Clone) {
-        let hashed = keys.map(|key| {
-            let split = split(key);
-            (split, self.hash(split.map_or(key, |(prefix, _)| prefix)))
-        });
-        let found: Vec<_> = hashed
-            .inspect(|(split, hash)| if split.is_some() { &self.by_prefix } else { &self.by_key }.prefetch(*hash))
-            .collect();
-        let numbers: Vec<_> = found
-            .iter()
-            .map(|(split, hash)| match split {
-                Some((_, partition)) => {
-                    let number = self.by_prefix.find(*hash, |_| true).unwrap_or(NOBODY);
-                    prefetch_item(&self.prefixes, number as usize);
-                    (number, Some(*partition))
-                }
-                None => {
-                    let number = self.by_key.find(*hash, |_| true).unwrap_or(NOBODY);
-                    prefetch_item(&self.others, number as usize);
-                    (number, None)
-                }
-            })
-            .collect();
-        for (number, partition) in numbers {
-            let text = match partition {
-                Some(partition) => self.prefixes.get(number as usize).map(|prefix| {
-                    prefix.prefetch(partition);
-                    prefix.text
-                }),
-                None => self.others.get(number as usize).map(|other| other.text),
-            };
-            if let Some(text) = text {
-                self.room.prefetch(text);
+    /// The last record of every key.
+    pub fn roll(&self) -> Roll {
+        let mut roll = Roll::default();
+        for prefix in &self.prefixes {
+            let hash = hash_part(self.room.get(prefix.text));
+            let records = prefix.by_partition().map(|(partition, slot)| (partition, slot.last()));
+            for (partition, record) in records.filter(|(_, record)| *record != NONE) {
+                roll.add(mix(hash, partition as u64), record.offset);
             }
         }
+        for other in self.others.iter().filter(|other| other.slot.last() != NONE) {
+            roll.add(hash_part(self.room.get(other.text)), other.slot.last().offset);
+        }
+        roll
     }
 
     /// Says that tombstones of a key must stay, whatever the clock says: something that they hide stays too.
@@ -433,6 +441,22 @@ impl<S: Slot> Keys<S> {
         all.sort_unstable_by_key(|record| record.offset);
         Cow::Owned(all)
     }
+}
+
+/// A hash of a key, as a roll takes it: the same in every run.
+#[inline]
+pub fn hash_of(key: &[u8]) -> u64 {
+    match split(key) {
+        Some((prefix, partition)) => mix(hash_part(prefix), partition as u64),
+        None => hash_part(key),
+    }
+}
+
+#[inline]
+fn hash_part(bytes: &[u8]) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 /// Front part and partition of a commit's key.

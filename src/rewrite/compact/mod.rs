@@ -15,6 +15,7 @@ pub mod onlooker;
 pub mod places;
 pub mod producers;
 pub mod rebuild;
+pub mod roll;
 mod route;
 pub mod slot;
 pub mod survey;

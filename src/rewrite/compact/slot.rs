@@ -40,8 +40,11 @@ impl Winner {
     /// Takes the later of both; whether it is the first.
     #[inline(always)]
     pub fn raise(&mut self, record: Winner) -> bool {
-        let is_new = *self == NONE && record != NONE;
-        *self = record.max(*self);
+        let is_new = self.offset == NONE.offset;
+        if record.offset <= self.offset {
+            return false;
+        }
+        *self = record;
         is_new
     }
 }

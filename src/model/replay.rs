@@ -11,7 +11,7 @@ use super::store::{OffsetKey, Offsets, Others, Place, Slot, Values, offset_key_p
 use super::walk::{Nobody, Step, Visitor, walk_segment};
 use crate::fault::{Fault, FaultKind};
 use crate::log::{BadRecord, Batch, Control, Hole, Inflater, Record, Segment};
-use crate::schema::{Key, KeyFields};
+use crate::schema::{Key, RecordType};
 use foldhash::fast::FixedState;
 use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
@@ -203,48 +203,50 @@ impl<'f> Replay<'f> {
 
     #[inline]
     fn data(&mut self, segment: &Segment, batch: &Batch<'_>, record: &Record<'_>) {
-        match record.key.map(Key::decode) {
-            Some(Ok(key)) if !(self.wanted)(key.group()) => {}
-            Some(Ok(key)) => self.keyed(segment, batch, record, &key),
-            Some(Err(bad)) => self.state.doubts.bad_key(record.offset, bad.number, &bad.fault.kind),
-            None => self.state.doubts.bad_key(record.offset, None, &FaultKind::NullKey),
+        let Some(bytes) = record.key else {
+            return self.state.doubts.bad_key(record.offset, None, &FaultKind::NullKey);
+        };
+        // Almost all can be told without making a key of them.
+        if let Some((record_type, group)) = Key::type_of_whole(bytes).zip(group_in(bytes)) {
+            return self.keyed(segment, batch, record, &Named { record_type, group, bytes });
+        }
+        match Key::decode(bytes) {
+            Ok(key) => {
+                // A coordinator knows keys by their fields: what may follow them makes no other key.
+                let bytes = bytes.get(..bytes.len() - key.trailing.len()).unwrap_or(bytes);
+                self.keyed(segment, batch, record, &Named { record_type: key.record_type, group: key.group(), bytes });
+            }
+            Err(bad) => self.state.doubts.bad_key(record.offset, bad.number, &bad.fault.kind),
         }
     }
 
     #[inline]
-    fn keyed(&mut self, segment: &Segment, batch: &Batch<'_>, record: &Record<'_>, key: &Key<'_>) {
-        let number = key.record_type.number();
-        if number > self.rules.known_types.greatest {
+    fn keyed(&mut self, segment: &Segment, batch: &Batch<'_>, record: &Record<'_>, key: &Named<'_>) {
+        if !(self.wanted)(key.group) || key.record_type.number() > self.rules.known_types.greatest {
             return;
         }
         if let Some(why) = self.damaged {
-            return self.state.doubts.lost(key.group(), record.offset, why);
+            return self.state.doubts.lost(key.group, record.offset, why);
         }
-        // A coordinator knows keys by their fields: what may follow them makes no other key.
-        let bytes = record.key.unwrap_or_default();
-        let bytes = bytes.get(..bytes.len() - key.trailing.len()).unwrap_or(bytes);
         let Some(value) = record.value else {
-            return match &key.fields {
-                KeyFields::Offset(_) => self.forget_offset(bytes),
-                _ => {
-                    if let Some(before) = self.state.others.remove(bytes) {
-                        self.state.values.release(before.place);
-                    }
-                }
-            };
+            if key.is_offset() {
+                self.forget_offset(key.bytes);
+            } else if let Some(before) = self.state.others.remove(key.bytes) {
+                self.state.values.release(before.place);
+            }
+            return;
         };
         // Checked now, so that an unreadable value does not hide the one before it.
-        if let Err(fault) = key.record_type.check_value(value) {
-            return self.state.doubts.bad_value(key.group(), record.offset, &fault.kind);
+        if !key.record_type.is_whole_value(value)
+            && let Err(fault) = key.record_type.check_value(value)
+        {
+            return self.state.doubts.bad_value(key.group, record.offset, &fault.kind);
         }
         let slot = Slot { log_offset: record.offset, place: self.place(segment, value) };
-        match &key.fields {
-            KeyFields::Offset(_) => self.commit(batch, bytes, slot),
-            _ => {
-                if let Some(before) = self.state.others.put(bytes, slot) {
-                    self.state.values.release(before.place);
-                }
-            }
+        if key.is_offset() {
+            self.commit(batch, key.bytes, slot);
+        } else if let Some(before) = self.state.others.put(key.bytes, slot) {
+            self.state.values.release(before.place);
         }
     }
 
@@ -380,6 +382,29 @@ impl<'f> Replay<'f> {
         }
         lost.into_iter().for_each(|(at, key)| self.in_doubt_since(at, key));
     }
+}
+
+/// A key, as far as replay has to know it.
+struct Named<'k> {
+    record_type: RecordType,
+    group: &'k [u8],
+    /// Without what may follow its fields.
+    bytes: &'k [u8],
+}
+
+impl Named<'_> {
+    /// Whether it is that of a committed offset: types 0 and 1 share them.
+    #[inline(always)]
+    fn is_offset(&self) -> bool {
+        matches!(self.bytes, [0, 0 | 1, ..])
+    }
+}
+
+/// The group in a key that can be read: it stands behind the type, in keys of every type.
+#[inline(always)]
+fn group_in(key: &[u8]) -> Option<&[u8]> {
+    let (length, rest) = key.get(2..)?.split_first_chunk()?;
+    rest.get(..usize::from(u16::from_be_bytes(*length)))
 }
 
 /// Why a group is in doubt whose transaction ended with a marker that is not replayed.

@@ -266,6 +266,51 @@ fn rename_all(groups: &mut [Value], group: &str, topic: &str) {
     }
 }
 
+/// As for another cluster, in which topics have other ids: nothing else of a commit changes.
+#[test]
+fn ids_of_topics_go() {
+    let mut gone = 0;
+    for (name, old) in log_dirs() {
+        let new = rewrite(&["--drop-topic-ids", "--topic-id", "00YQRhQSSde_UAyBnyxN9g"], &[&old]);
+        assert_eq!(new.code, 0, "{name}: {}", new.said);
+        assert!(!new.said.contains("--drop-topic-ids"), "{}", new.said);
+        let mut before = describe(&old);
+        for group in &mut before {
+            group["offsets"].as_array_mut().unwrap().iter_mut().for_each(|offset| gone += without_id(offset));
+        }
+        // What is named by its id only has a name where some commit tells it.
+        before.iter_mut().for_each(forget_ids_of_members);
+        let mut after = describe(&new.out);
+        after.iter_mut().for_each(forget_ids_of_members);
+        assert_eq!(after, before, "{name}");
+        if !new.edits.is_empty() {
+            let is_of_ids =
+                |change: &Value| change["edits"][0]["code"] == "topic-id-dropped" && change["edits"][1].is_null();
+            assert!(new.edits.iter().all(is_of_ids), "{name}");
+            let told = rewrite(&["--topic-id", "00YQRhQSSde_UAyBnyxN9g"], &[&old]);
+            assert!(told.said.contains("--drop-topic-ids"), "{}", told.said);
+        }
+    }
+    assert!(gone > 10, "{gone}");
+}
+
+/// Takes the id out of a committed offset, and out of those that wait; how many there were.
+fn without_id(offset: &mut Value) -> usize {
+    let had = usize::from(offset.get("topicId").is_some_and(|id| !id.is_null()));
+    if had > 0 {
+        offset["topicId"] = Value::Null;
+    }
+    let pending = offset.get_mut("pending").and_then(Value::as_array_mut);
+    had + pending.into_iter().flatten().map(without_id).sum::<usize>()
+}
+
+/// Ids, and names that come from them, outside of offsets.
+fn forget_ids_of_members(group: &mut Value) {
+    let offsets = group["offsets"].take();
+    forget_ids(group);
+    group["offsets"] = offsets;
+}
+
 /// Wherever a topic stands: as `topic`, and in lists of subscribed ones.
 fn rename_topic(value: &mut Value, topic: &str) {
     let new = json!(format!("a-new-name-of-{topic}"));
@@ -590,6 +635,9 @@ fn bad_input() {
         &["--rename-group", "g=a", "--rename-group", "h=a"],
         &["--set-offset", "g/0=1"],
         &["--set-offset", "g/t/0=-1"],
+        &["--rename-topic", "orders="],
+        &["--rename-topic", "orders=.."],
+        &["--rename-topic", "orders=x/y"],
         &["--topic-id", "short"],
         &["--topic-id", "AAAAAAAAAAAAAAAAAAAAAA"],
         &["--target", "1.0"],
@@ -603,6 +651,11 @@ fn bad_input() {
         assert_eq!(new.code, 2, "{bad:?}: {}", new.said);
         assert!(!new.out.exists());
     }
+    // Two copies of one partition: merged, what one has deleted would come back.
+    let copy = small_log(&dir.path().join("copy"));
+    let twice = rewrite(&["--partitions", "4"], &[&old, &copy]);
+    assert_eq!(twice.code, 2);
+    assert!(twice.said.contains("was given before") && !twice.out.exists(), "{}", twice.said);
     let missing = rewrite(&["--offsets-from", "/nowhere"], &[&old]);
     assert_eq!(missing.code, 1);
     // Nothing is written over.

@@ -114,6 +114,23 @@ fn names_of(groups: &[Value]) -> BTreeSet<String> {
     names
 }
 
+/// An id whose bytes are all the same as the one before it, which is a length.
+#[test]
+fn an_id_is_replaced_where_it_stands() {
+    let old = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/verdicts-own/log/__consumer_offsets-98");
+    let new = rewrite(&["--redact", "--seed", "a"], &[&old]);
+    assert_eq!(new.code, 0, "{}", new.said);
+    let before = describe(&old);
+    let after = describe(&new.out);
+    let ids = |groups: &[Value]| groups.iter().map(|group| group.to_string().matches("topicId").count()).sum::<usize>();
+    assert!(ids(&before) > 0 && ids(&before) == ids(&after), "{after:?}");
+    for (old, new) in read_partition(&old).iter().zip(&read_partition(&new.partition(98))) {
+        let lengths = |batch: &Bat| batch.records.iter().map(|it| it.value.as_ref().map(Vec::len)).collect::<Vec<_>>();
+        assert_eq!(lengths(old), lengths(new));
+    }
+    assert!(after.iter().all(|group| group["uncertain"].is_null()), "{after:?}");
+}
+
 #[test]
 fn no_name_is_left() {
     let mut looked_for = 0;

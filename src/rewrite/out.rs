@@ -34,7 +34,7 @@ impl OutDir {
     /// Whether a folder could be begun, as far as that is seen without making it; its path and its name.
     ///
     /// # Errors
-    /// If something of that name exists, or the folder around it does not.
+    /// If something of that name exists, or the folder around it does not, or may not be written to.
     pub fn check(path: &Path) -> io::Result<(PathBuf, OsString)> {
         // Of a name no `/.` is left behind, which a new folder cannot have.
         let path: PathBuf = path.components().collect();
@@ -49,6 +49,12 @@ impl OutDir {
         if !parent.is_dir() {
             let why = "no such folder; make it first, or pass --out in one that exists";
             return Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: {why}", parent.display())));
+        }
+        #[cfg(unix)]
+        {
+            use rustix::fs::{Access, access};
+            access(parent, Access::WRITE_OK | Access::EXEC_OK)
+                .map_err(|error| explained(&path, error.into(), OPTION))?;
         }
         Ok((path, name))
     }

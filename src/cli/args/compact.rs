@@ -24,7 +24,8 @@ Tombstones: a first cleaning only writes down when they may go (a day later, unl
 cleaning after that moment takes them out. End markers go in three steps: with the records of their transaction gone, the
 next cleaning writes the moment down, and one after it takes them out.
 
-Damage is what 'grouplog verify' calls an error, here as for rewrite and salvage; what it only warns of is carried over.
+Damage is what 'grouplog verify' calls an error of segments, batches and the framing of records, here as for rewrite and
+salvage; what it only warns of is carried over, and so are keys and values that cannot be read.
 Without --skip-damage it ends the work with status 1; with it the exit status is 3, and what is left out is listed with its
 lost keys. That needs room for a copy meanwhile: in DIR, or in the folder for temporary files with --dry-run.
 

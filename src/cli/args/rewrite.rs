@@ -24,11 +24,12 @@ others keep codec, times, producers, leader epochs and offsets, unless an option
 Index files and snapshots are left to the broker, which makes them anew.
 
 Options combine, in this order whatever the order on the command line: drops, by the names in the
-input; renames; offsets that are set, by the new names; what --target needs; --redact; framing
+input; renames; ids that go; offsets that are set, by the new names; what --target needs; --redact; framing
 (--upgrade, --codec, --renumber, --partitions).
 
 A damaged log is refused: 'grouplog salvage' makes a sound copy first. Damage is what 'grouplog
-verify' calls an error; what it only warns of is put right, and told.
+verify' calls an error of segments, batches and the framing of records; what it only warns of is put
+right, and told. Keys and values that cannot be read are carried over (--target drops them).
 
 Exit status 3 if something was left out or put right, if an option names nothing in the log, if a set
 offset would expire at once, or if a group stood where it does not hash to (--partitions): each is
@@ -39,7 +40,7 @@ Examples:
     grouplog rewrite --set-offset my-group/orders/0=42 --out /backup/new /var/lib/kafka
   Groups of one team, for another cluster whose topic has another id and 60 partitions:
     grouplog rewrite --keep-group 'orders-*' --partitions 60 --topic-id 00YQRhQSSde_UAyBnyxN9g \\
-      --out /backup/new /var/lib/kafka
+      --drop-topic-ids --out /backup/new /var/lib/kafka
   A log that 4.4 refuses to load, made loadable, with a list of every change:
     grouplog rewrite --target 4.4 --log changes.jsonl --out new __consumer_offsets-12
   A log to attach to a bug report:
@@ -121,8 +122,12 @@ pub struct Naming {
     #[arg(long, value_name = "OLD=NEW", value_parser = pair, help_heading = "Edit", allow_hyphen_values = true)]
     pub rename_group: Vec<Pair>,
     /// Rename a topic in commits, subscriptions and assignments (repeatable)
-    #[arg(long, value_name = "OLD=NEW", value_parser = pair, help_heading = "Edit")]
+    #[arg(long, value_name = "OLD=NEW", value_parser = topics, help_heading = "Edit")]
     pub rename_topic: Vec<Pair>,
+    /// Take the topics' ids out of commits (4.1 and later write them): for another cluster, in which topics have other ids,
+    /// and consumers that ask by id would find no offset
+    #[arg(long, help_heading = "Edit")]
+    pub drop_topic_ids: bool,
     /// Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none; \xNN
     /// stands for a byte, also of a slash in a topic (\x2f)
     #[arg(long, value_name = "GROUP/TOPIC/PARTITION=N", value_parser = wish, help_heading = "Edit",
@@ -207,6 +212,16 @@ fn pair(text: &str) -> Result<Pair, String> {
         return Err("a name has 32767 bytes at most".to_owned());
     }
     if old == new { Err(format!("'{text}' renames nothing")) } else { Ok((old, new)) }
+}
+
+/// A broker that is asked for a group with a commit of any other topic answers with an error for all of the group.
+fn topics(text: &str) -> Result<Pair, String> {
+    let (old, new) = pair(text)?;
+    let is_legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+    if (1..=249).contains(&new.len()) && new.iter().all(is_legal) && !matches!(&*new, b"." | b"..") {
+        return Ok((old, new));
+    }
+    Err(format!("'{text}': a topic has a name of 1 to 249 letters, digits, '.', '_' and '-', but not '.' or '..'"))
 }
 
 /// Reads `GROUP/TOPIC/PARTITION=N`. A group may hold slashes and equals signs, a topic cannot.

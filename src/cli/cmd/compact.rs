@@ -138,14 +138,14 @@ impl Work<'_> {
     ) -> Result<Compacted> {
         let before = self.before + partition.bytes();
         let progress = &mut |bytes| self.context.at(before + bytes);
+        let number = partition.number.unwrap_or_default();
+        let side_files = self.side_files(partition, number)?;
         let Some(out) = out else {
             let mut nowhere = Nowhere::default();
             let cleaned = clean(segments, &survey, aim, &self.interrupt, &mut nowhere, progress)?;
             return Ok(Compacted { survey, cleaned, new_segments: nowhere.segments });
         };
-        let number = partition.number.unwrap_or_default();
         let to = out.partition(number)?;
-        let side_files = self.side_files(partition, number)?;
         let (cleaned, done) = carry_out(segments, &survey, aim, &side_files, to, &self.interrupt, progress)?;
         Ok(Compacted { survey, cleaned, new_segments: done.segments.len() as u64 })
     }

@@ -36,7 +36,7 @@ use crate::words::counted;
 use anyhow::{Context as _, Result};
 use listing::Listing;
 use selectors::{Selectors, Unmet, refuse_contradictions};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Runs it.
@@ -44,6 +44,12 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     let partitions = open_whole(&args.input, OnDamage::asked(args.skip_damage), context)?;
     check(args, &partitions)?;
     let interrupt = interrupt()?;
+    if args.framing.topic_id.is_some() && !args.naming.drop_topic_ids {
+        context.note(
+            "--topic-id: if that is another cluster, where topics have other ids, add --drop-topic-ids: consumers that ask by id \
+             would find no offset",
+        );
+    }
     if let Some(path) = &args.out {
         refuse_inside(path, args.input.paths.iter(), partitions.iter())?;
         OutDir::check(path)?;
@@ -79,6 +85,24 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     Ok(outcome)
 }
 
+/// Merged, what one copy has deleted or compacted away would come back from the other.
+fn refuse_copies(partitions: &[Partition]) -> Result<()> {
+    let mut seen = BTreeMap::new();
+    for partition in partitions {
+        if let Some(other) = seen.insert(partition.number, partition) {
+            return Err(Usage(format!(
+                "{}: partition {} was given before ({}); merged, what one copy has deleted would come back: pass one copy of \
+                 each partition, that which goes furthest ('grouplog info'), or one that 'grouplog salvage --also' joins",
+                partition.path().display(),
+                partition.number.unwrap_or_default(),
+                other.path().display()
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
 fn check(args: &RewriteArgs, partitions: &[Partition]) -> Result<()> {
     refuse_contradictions(args)?;
     if args.framing.partitions.is_none() {
@@ -89,7 +113,7 @@ fn check(args: &RewriteArgs, partitions: &[Partition]) -> Result<()> {
             Err(Usage(format!("{}: no partition in the folder's name, which --partitions needs", it.path().display()))
                 .into())
         }
-        None => Ok(()),
+        None => refuse_copies(partitions),
     }
 }
 

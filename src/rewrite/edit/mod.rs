@@ -3,7 +3,7 @@
 //! [`Edits`] is pure: from a record to what becomes of it, in one fixed order, whatever the order of the options:
 //!
 //! 1. drops, by the names that the input has ([`drops`]),
-//! 2. renames ([`rename`]),
+//! 2. renames, and ids of topics that go ([`rename`]),
 //! 3. offsets that are set ([`set_offset`]),
 //! 4. what a release needs to read it ([`target`]),
 //! 5. names replaced for sharing ([`redact`]).
@@ -102,12 +102,25 @@ pub struct Edits {
     pub drops: Drops,
     /// New names.
     pub renames: Renames,
+    /// What becomes of the ids of topics in commits.
+    pub topic_ids: TopicIds,
     /// New offsets.
     pub set_offsets: SetOffsets,
     /// Who is to read it.
     pub target: Option<Target>,
     /// Names that nobody else should see.
     pub redact: Option<Redact>,
+}
+
+/// What becomes of the ids of topics in commits (KIP-848; from 4.1 on). A broker gives no offset to who asks for a topic of
+/// another id, so that in another cluster they must go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TopicIds {
+    /// They stay.
+    #[default]
+    Stay,
+    /// They go.
+    Go,
 }
 
 /// Key and value while they change.
@@ -122,6 +135,7 @@ impl Edits {
     pub fn is_none(&self) -> bool {
         self.drops.is_none()
             && self.renames.is_none()
+            && self.topic_ids == TopicIds::Stay
             && self.set_offsets.is_none()
             && self.target.is_none()
             && self.redact.is_none()
@@ -143,6 +157,9 @@ impl Edits {
         };
         let mut draft = Draft { key: Cow::Borrowed(key), value: item.value.map(Cow::Borrowed), notes: Vec::new() };
         self.renames.apply(&mut draft)?;
+        if self.topic_ids == TopicIds::Go {
+            rename::drop_topic_id(&mut draft);
+        }
         self.set_offsets.apply(item.origin, &mut draft);
         if let Some(target) = &self.target
             && let Some(why) = target.apply(&mut draft)

@@ -137,14 +137,43 @@ impl Redact {
     fn value(&self, record_type: RecordType, bytes: &[u8], notes: &mut Vec<Note>) -> Vec<u8> {
         let Ok(mut value) = record_type.decode_value(bytes) else {
             notes.push(Note::saying("redact-zeros", "the value cannot be decoded".to_owned()));
-            let version = bytes.get(..2).unwrap_or(bytes);
-            return version.iter().copied().chain(std::iter::repeat_n(0, bytes.len() - version.len())).collect();
+            return blank(bytes);
         };
         let mut places = Places::new(self, bytes);
         in_value(&mut value.data, &mut places);
         places.text(Kind::Unreadable, &mut value.trailing);
-        places.put_ids();
-        places.new
+        let Places { new, has_ids, .. } = places;
+        if has_ids { self.with_new_ids(record_type, new) } else { new }
+    }
+
+    /// A value that can be read, with other ids in it.
+    fn with_new_ids(&self, record_type: RecordType, bytes: Vec<u8>) -> Vec<u8> {
+        let Ok(mut value) = record_type.decode_value(&bytes) else { return blank(&bytes) };
+        let mut out = Vec::with_capacity(bytes.len());
+        in_value(&mut value.data, &mut Ids(self));
+        value.encode(&mut out);
+        out
+    }
+}
+
+/// Zeros behind the version.
+fn blank(value: &[u8]) -> Vec<u8> {
+    let version = value.get(..2).unwrap_or(value);
+    version.iter().copied().chain(std::iter::repeat_n(0, value.len() - version.len())).collect()
+}
+
+/// Replaces ids where they are decoded.
+struct Ids<'r>(&'r Redact);
+
+impl<'a> Names<'a> for Ids<'_> {
+    fn text(&mut self, _: Kind, _: &mut &'a [u8]) {}
+
+    fn payload(&mut self, _: Payload<'a>, _: &mut &'a [u8]) {}
+
+    fn id(&mut self, id: &mut Uuid) {
+        if *id != Uuid::default() {
+            *id = self.0.id(*id);
+        }
     }
 }
 
@@ -177,13 +206,13 @@ struct Places<'r> {
     redact: &'r Redact,
     old: &'r [u8],
     new: Vec<u8>,
-    /// Old and new.
-    ids: Vec<(Uuid, Uuid)>,
+    /// Whether ids were met. They are copied when they are decoded, so that it is not known where they stand.
+    has_ids: bool,
 }
 
 impl<'r> Places<'r> {
     fn new(redact: &'r Redact, old: &'r [u8]) -> Self {
-        Places { redact, old, new: old.to_vec(), ids: Vec::new() }
+        Places { redact, old, new: old.to_vec(), has_ids: false }
     }
 
     fn put(&mut self, piece: &[u8], new: &[u8]) {
@@ -191,18 +220,6 @@ impl<'r> Places<'r> {
         let room = start.checked_add(piece.len()).and_then(|end| self.new.get_mut(start..end));
         if let Some(room) = room.filter(|room| room.len() == new.len()) {
             room.copy_from_slice(new);
-        }
-    }
-
-    /// Ids are copied when they are decoded; sixteen bytes that are the same are the same id.
-    fn put_ids(&mut self) {
-        for (old, new) in std::mem::take(&mut self.ids) {
-            let found: Vec<_> = memchr::memmem::find_iter(self.old, &old.0).collect();
-            for start in found {
-                if let Some(room) = self.new.get_mut(start..start + 16) {
-                    room.copy_from_slice(&new.0);
-                }
-            }
         }
     }
 }
@@ -225,9 +242,7 @@ impl<'a> Names<'a> for Places<'_> {
     }
 
     fn id(&mut self, id: &mut Uuid) {
-        if *id != Uuid::default() {
-            self.ids.push((*id, self.redact.id(*id)));
-        }
+        self.has_ids |= *id != Uuid::default();
     }
 
     fn tags(&mut self, tags: &mut UnknownTags<'a>) {

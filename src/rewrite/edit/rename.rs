@@ -187,6 +187,19 @@ fn checked(what: &str, pairs: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Checked, String
     Ok((names, new))
 }
 
+/// Takes the topic's id out of a commit.
+pub(super) fn drop_topic_id(draft: &mut Draft<'_>) {
+    let (Ok(key), Some(bytes)) = (Key::decode(&draft.key), draft.value.clone()) else { return };
+    let Ok(mut value) = key.record_type.decode_value(&bytes) else { return };
+    if drop_id(&mut value.data) {
+        let mut out = Vec::new();
+        value.encode(&mut out);
+        let note = Note::saying("topic-id-dropped", "it was that of the old cluster".to_owned());
+        draft.notes.push(Note { lost: vec!["topicId"], ..note });
+        draft.value = Some(Cow::Owned(out));
+    }
+}
+
 /// The id of the topic that a commit is about.
 fn drop_id(value: &mut Value<'_>) -> bool {
     let id = match value {

@@ -17,6 +17,7 @@ use crate::model::rules::{Release, Rules};
 use crate::model::topics::Topics;
 use crate::model::view::{Commit, Offset};
 use crate::rewrite::edit::Edits;
+use crate::rewrite::edit::TopicIds;
 use crate::rewrite::edit::drops::{Drops, Expired};
 use crate::rewrite::edit::redact::Redact;
 use crate::rewrite::edit::rename::Renames;
@@ -43,6 +44,7 @@ impl Job<'_> {
             },
             renames: renames.map_err(Usage)?,
             target: args.framing.target.map(Target),
+            topic_ids: if args.naming.drop_topic_ids { TopicIds::Go } else { TopicIds::Stay },
             redact: self.redact()?,
             ..Edits::default()
         };

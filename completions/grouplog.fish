@@ -272,7 +272,7 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-unloa
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l rename-group -d 'Rename a group, by name (repeatable); \\xNN stands for a byte, also of an equals sign in a name (\\x3d)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l rename-topic -d 'Rename a topic in commits, subscriptions and assignments (repeatable)' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l set-offset -d 'Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none; \\xNN stands for a byte, also of a slash in a topic (\\x2f)' -r
-complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l offsets-from -d 'Set the offsets that a file lists: lines group,topic,partition,offset (as kafka-consumer-groups exports them), or JSON objects of the four' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l offsets-from -d 'Set the offsets that a file lists: lines group,topic,partition,offset (as kafka-consumer-groups exports them), or JSON objects of the four; --set-offset overrules it' -r -F
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l partitions -d 'Spread the groups over N partitions, each to the one that it hashes to; logs are merged by time, and offsets count from 0' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l target -d 'Make it loadable by a release: values are converted to what it reads, and what it refuses all the same is dropped' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l codec -d 'Compress batches with another codec' -r -f -a "none\t''

@@ -411,17 +411,47 @@ fn offsets_are_set() {
 
     // A file, and the command line, which overrules it; a transaction that may overrule both.
     let file = dir.path().join("offsets.csv");
-    std::fs::write(
-        &file,
-        "\"g\",orders,0,1\ng,orders,1,2\n{\"group\":\"h\",\"topic\":\"t\",\"partition\":0,\"offset\":9}\n",
-    )
-    .unwrap();
+    std::fs::write(&file, "group,topic,partition,offset\n# what the team wants\n\"g\",orders,0,1\ng,orders,1,2\n\n")
+        .unwrap();
     let new = rewrite(&["--offsets-from", file.to_str().unwrap(), "--set-offset", "g/orders/0=5"], &[&old]);
     assert_eq!(new.code, 0, "{}", new.said);
     assert!(new.said.contains("a transaction that has not ended holds a commit"), "{}", new.said);
+    assert!(new.said.contains("--set-offset g/orders/0=5 overrules"), "{}", new.said);
     let offsets = offsets_of(&new.out, "g");
     assert_eq!((&offsets["orders/0"]["offset"], &offsets["orders/1"]["offset"]), (&json!(5), &json!(2)));
+
+    std::fs::write(&file, "# none\n{\"group\":\"h\",\"topic\":\"t\",\"partition\":0,\"offset\":9}\n").unwrap();
+    let new = rewrite(&["--offsets-from", file.to_str().unwrap()], &[&old]);
     assert_eq!(offsets_of(&new.out, "h")["t/0"]["offset"], json!(9));
+}
+
+/// A name may hold whatever a field in quotes may; what is wrong in a file is told with its line.
+#[test]
+fn lists_of_offsets() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("offsets.csv");
+    let odd = "a,b \"c\"\nd";
+    let old = write_log(dir.path(), 12, &[Bat::of(vec![commit(0, odd, "orders", 0, 10)])]);
+    let rewrite_by = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        rewrite(&["--offsets-from", file.to_str().unwrap()], &[&old])
+    };
+    let new = rewrite_by("\"a,b \"\"c\"\"\nd\",orders,0,3\r\n");
+    assert_eq!(new.code, 0, "{}", new.said);
+    assert_eq!(offsets_of(&new.out, odd)["orders/0"]["offset"], json!(3));
+    for (text, why) in [
+        ("g,orders,0,1\ng,orders,x,1\n", "line 2: 'x' is no partition"),
+        ("g,orders,0,1\r\n\r\n# more\r\norders,0,1\r\n", "line 4: 3 fields"),
+        ("{\"group\":\"g\"}\n", "line 1: no number 'partition'"),
+        ("g,orders,0,1\n\"g,orders,0,1\n", "line 2: 1 field "),
+    ] {
+        let new = rewrite_by(text);
+        assert_eq!(new.code, 1, "{text}");
+        assert!(new.said.contains(why), "{text}: {}", new.said);
+    }
+    let new = rewrite_by("# nothing\n");
+    assert_eq!(new.code, 3, "{}", new.said);
+    assert!(new.said.contains("it lists no offset"), "{}", new.said);
 }
 
 #[test]

@@ -411,6 +411,10 @@ fn options_that_meet_nothing_are_told() {
         let refused = rewritten::rewrite(options, &[&old]);
         assert_eq!((refused.code, refused.out.exists()), (2, false), "{options:?}: {}", refused.said);
     }
+    let within = ["rewrite", "--codec", "none", "--out", "new", "--log", "new/changes.jsonl", old.to_str().unwrap()];
+    let refused = grouplog(dir.path(), within);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("put it beside"), "{said}");
     std::fs::write(file, "g,orders,0,1\ng,orders,0,2\n").unwrap();
     assert_eq!(rewritten::rewrite(&["--offsets-from", file], &[&old]).code, 1);
     // Who redacts does not tell the names.
@@ -455,6 +459,19 @@ fn offsets_that_would_expire_at_once_are_told() {
         let new = rewritten::rewrite(&["--now", &now, "--set-offset", "e/t/0=7"], &[&old]);
         assert_eq!(report(&new.out, "expires-at-once").len(), told, "{}", new.said);
         assert_eq!((new.code, new.said.contains("at once")), (3 * told as i32, told > 0), "{}", new.said);
+    }
+}
+
+/// The offsets of a share group are in another topic.
+#[test]
+fn an_offset_that_is_set_for_a_share_group_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let of_share = Rec { offset: 0, timestamp: T0, key: Some(key(11, &["s"])), value: v(0).i32(1).i64(0).end().done() };
+    let old = write_log(dir.path(), 12, &[Bat::of(vec![of_share, commit(1, "g", "t", 0, 1)])]);
+    for (group, code, told) in [("s", 3, 1), ("g", 0, 0)] {
+        let new = rewritten::rewrite(&["--set-offset", &format!("{group}/t/0=7")], &[&old]);
+        assert_eq!((new.code, report(&new.out, "share-group").len()), (code, told), "{}", new.said);
+        assert_eq!(new.said.contains("__share_group_state"), told > 0, "{}", new.said);
     }
 }
 

@@ -31,9 +31,10 @@ A damaged log is refused: 'grouplog salvage' makes a sound copy first. Damage is
 verify' calls an error of segments, batches and the framing of records; what it only warns of is put
 right, and told. Keys and values that cannot be read are carried over (--target drops them).
 
-Exit status 3 if something was left out or put right, if an option names nothing in the log, if a set
-offset would expire at once, or if a group stood where it does not hash to (--partitions): each is
-told. 0 otherwise.
+Exit status 3 if something damaged was left out or put right, if an option names nothing in the log,
+if a set offset comes to nothing (it would expire at once, or is of a share group), or if a group
+stood where it does not hash to (--partitions): each is told. 0 otherwise: what an option drops or
+--target cannot carry, and a torn end, which a broker leaves out too, are in the report only.
 
 Examples:
   A group's offset set back, before the broker starts again:
@@ -134,7 +135,7 @@ pub struct Naming {
           allow_hyphen_values = true)]
     pub set_offset: Vec<Wish>,
     /// Set the offsets that a file lists: lines group,topic,partition,offset (as kafka-consumer-groups exports them), or
-    /// JSON objects of the four
+    /// JSON objects of the four; --set-offset overrules it
     #[arg(long, value_name = "FILE", help_heading = "Edit")]
     pub offsets_from: Option<PathBuf>,
 }

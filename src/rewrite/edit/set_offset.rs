@@ -11,6 +11,7 @@ use crate::model::store::OffsetKey;
 use crate::schema::offsets::{OffsetCommitKey, OffsetCommitValue};
 use crate::schema::wire::Text;
 use crate::schema::{Key, KeyFields, RecordType, Value, VersionedValue};
+use crate::words::counted;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -28,6 +29,16 @@ pub struct Wish {
 }
 
 impl Wish {
+    /// What it is about: group, topic and partition.
+    pub fn key(&self) -> (&[u8], &[u8], i32) {
+        (&self.group, &self.topic, self.partition)
+    }
+
+    /// The same in words.
+    pub fn words(&self) -> String {
+        format!("{}/{}/{}", visible(&self.group), visible(&self.topic), self.partition)
+    }
+
     /// If it can be fulfilled.
     ///
     /// # Errors
@@ -57,22 +68,29 @@ impl Wish {
     }
 
     /// Reads a file of them: lines `group,topic,partition,offset` as `kafka-consumer-groups --export` writes them for
-    /// several groups (names may stand in double quotes), or JSON objects with these four names, one a line.
+    /// several groups (names may stand in double quotes), or JSON objects with these four names, one a line. Lines that
+    /// begin with `#` are passed over.
     ///
     /// # Errors
     /// What is wrong, with the number of the line.
     pub fn read_all(text: &str) -> Result<Vec<Wish>, String> {
-        let mut wishes: Vec<Wish> = Vec::new();
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim_start_matches('\u{feff}').trim_end_matches('\r');
-            if line.trim().is_empty() || line.starts_with('#') || number == 0 && line.starts_with("group,") {
-                continue;
-            }
-            let wish = if line.trim_start().starts_with('{') { of_json(line) } else { of_csv(line) };
-            wishes.push(wish.and_then(Wish::checked).map_err(|why| format!("line {}: {why}", number + 1))?);
-        }
-        Ok(wishes)
+        let text = text.trim_start_matches('\u{feff}');
+        let is_json = text.lines().find(|line| is_item(line)).is_some_and(|line| line.trim_start().starts_with('{'));
+        let wishes = if is_json { of_json_lines(text) } else { of_csv(text) };
+        wishes.map_err(|(line, why)| format!("line {line}: {why}"))
     }
+}
+
+/// Wishes, or what is wrong in which line.
+type Listed = Result<Vec<Wish>, (u64, String)>;
+
+fn is_item(line: &str) -> bool {
+    !line.trim().is_empty() && !line.starts_with('#')
+}
+
+fn of_json_lines(text: &str) -> Listed {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| is_item(line));
+    lines.map(|(number, line)| of_json(line).and_then(Wish::checked).map_err(|why| (number, why))).collect()
 }
 
 fn of_json(line: &str) -> Result<Wish, String> {
@@ -88,11 +106,33 @@ fn of_json(line: &str) -> Result<Wish, String> {
     })
 }
 
-fn of_csv(line: &str) -> Result<Wish, String> {
-    let fields = csv_fields(line).ok_or("a double quote is not closed")?;
+fn of_csv(text: &str) -> Listed {
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).comment(Some(b'#')).from_reader(text.as_bytes());
+    // Blank lines and comments are counted to the row behind them.
+    let line = |at: &csv::Position| {
+        let rest = text.get(at.byte() as usize..).unwrap_or_default();
+        at.line() + rest.lines().take_while(|line| !is_item(line)).count() as u64
+    };
+    let mut wishes = Vec::new();
+    for (number, row) in reader.records().enumerate() {
+        let row = row.map_err(|error| (error.position().map_or(0, line), error.to_string()))?;
+        let is_head = number == 0 && row.get(0) == Some("group");
+        if is_head || row.iter().all(|field| field.trim().is_empty()) {
+            continue;
+        }
+        let wish = of_row(&row).and_then(Wish::checked);
+        wishes.push(wish.map_err(|why| (row.position().map_or(0, line), why))?);
+    }
+    Ok(wishes)
+}
+
+fn of_row(row: &csv::StringRecord) -> Result<Wish, String> {
+    let fields: Vec<_> = row.iter().collect();
     let [group, topic, partition, offset] = fields.as_slice() else {
         let why = if fields.len() == 3 { "; put the group in front of topic, partition and offset" } else { "" };
-        return Err(format!("{} fields where group,topic,partition,offset are wanted{why}", fields.len()));
+        let count = counted(fields.len() as u64, "field");
+        return Err(format!("{count} where group,topic,partition,offset are wanted{why}"));
     };
     Ok(Wish {
         group: group.as_bytes().to_vec(),
@@ -100,45 +140,6 @@ fn of_csv(line: &str) -> Result<Wish, String> {
         partition: partition.trim().parse().map_err(|_| format!("'{partition}' is no partition"))?,
         offset: offset.trim().parse().map_err(|_| format!("'{offset}' is no offset"))?,
     })
-}
-
-/// The fields of a line; a quote inside quotes stands twice.
-fn csv_fields(line: &str) -> Option<Vec<String>> {
-    let mut fields = Vec::new();
-    let mut rest = line;
-    loop {
-        let Some(quoted) = rest.strip_prefix('"') else {
-            let (field, behind) = rest.split_once(',').map_or((rest, None), |(field, behind)| (field, Some(behind)));
-            fields.push(field.to_owned());
-            match behind {
-                Some(behind) => rest = behind,
-                None => return Some(fields),
-            }
-            continue;
-        };
-        let mut field = String::new();
-        let mut inside = quoted;
-        loop {
-            let (text, behind) = inside.split_once('"')?;
-            field.push_str(text);
-            match behind.strip_prefix('"') {
-                Some(more) => {
-                    field.push('"');
-                    inside = more;
-                }
-                None => {
-                    inside = behind;
-                    break;
-                }
-            }
-        }
-        fields.push(field);
-        match inside.strip_prefix(',') {
-            Some(behind) => rest = behind,
-            None if inside.is_empty() => return Some(fields),
-            None => return None,
-        }
-    }
 }
 
 /// Offsets to set, once it is known where the commits are.

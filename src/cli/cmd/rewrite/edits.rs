@@ -15,7 +15,7 @@ use crate::model::partitioner::partition_of;
 use crate::model::replay::{Helper, State};
 use crate::model::rules::{Release, Rules};
 use crate::model::topics::Topics;
-use crate::model::view::{Commit, Offset};
+use crate::model::view::{Commit, Group, GroupType, Offset};
 use crate::rewrite::edit::Edits;
 use crate::rewrite::edit::TopicIds;
 use crate::rewrite::edit::drops::{Drops, Expired};
@@ -25,6 +25,7 @@ use crate::rewrite::edit::set_offset::{Wish, Wishes, lives};
 use crate::rewrite::edit::target::Target;
 use crate::schema::names::Kind;
 use anyhow::{Context as _, Result};
+use std::path::Path;
 use std::sync::Arc;
 
 impl Job<'_> {
@@ -66,15 +67,13 @@ impl Job<'_> {
                 edits.drops.expired.push(self.expired(partition, &state));
             }
             wishes.look(feed, &state, &edits.drops, &edits.renames);
-            self.expire_at_once(&state, &wishes, &edits.renames);
+            self.set_in_vain(&state, &wishes, &edits.renames);
         }
         for wish in &wishes.pending {
             self.context.note(&format!(
-                "group '{}', {}/{}: a transaction that has not ended holds a commit; if it is committed, that replaces the \
-                 offset {} that is set",
-                visible(&wish.group),
-                visible(&wish.topic),
-                wish.partition,
+                "{}: a transaction that has not ended holds a commit; if it is committed, that replaces the offset {} that \
+                 is set",
+                wish.words(),
                 wish.offset
             ));
         }
@@ -102,38 +101,57 @@ impl Job<'_> {
         Ok(edits)
     }
 
-    /// Offsets that a broker would remove again as soon as it has loaded them, by the group as it stands in the log.
-    fn expire_at_once(&mut self, state: &State, wishes: &Wishes, renames: &Renames) {
-        let (now, retention) = (self.now(), self.args.dropping.retention);
+    /// Offsets that come to nothing: of share groups, and such as a broker would remove again as soon as it has loaded them.
+    fn set_in_vain(&mut self, state: &State, wishes: &Wishes, renames: &Renames) {
         let mut topics = Topics::default();
         let groups = Groups::of(state);
         groups.learn_topics(&mut topics);
         for name in groups.names().filter(|name| wishes.has_group(renames.group(name))) {
             let Some(group) = groups.group(name, &topics) else { continue };
-            let expiries = Expiries::of(&group, retention);
-            for (topic, partition, _) in wishes.of_group(renames.group(name)) {
-                let is_it = |it: &&Offset| it.partition == partition && renames.topic(&it.topic) == topic;
-                let mut offset = match group.offsets.iter().find(is_it) {
-                    Some(offset) => offset.clone(),
-                    None => Offset { topic: topic.to_vec(), partition, committed: None, pending: Vec::new() },
-                };
-                let before = offset.committed.take();
-                offset.committed = Some(set_commit(before, now));
-                let expiry = expiries.expiry(&offset);
-                let Some((at, rule)) = expiry.and_then(|it| Some((it.at?, it.rule))) else { continue };
-                if at > now {
-                    continue;
-                }
-                let value = format!("{}/{}/{partition}", visible(renames.group(name)), visible(topic));
-                let message = format!(
-                    "{value}: a broker would remove the offset that is set at once: it expired at {} ({}, {} days by \
-                     default); start a member of the group before the broker looks, or raise offsets.retention.minutes",
-                    time::rfc3339(at),
-                    rule.words(),
-                    retention / 86_400_000
-                );
-                self.unmet.push(Unmet { kind: "expires-at-once", option: "--set-offset", value, message });
+            let name = renames.group(name);
+            match group.kind {
+                GroupType::Share => self.of_share_group(name),
+                _ => self.expire_at_once(name, &group, wishes, renames),
             }
+        }
+    }
+
+    /// By the group's name in the output.
+    fn of_share_group(&mut self, name: &[u8]) {
+        let value = visible(name);
+        let message = format!(
+            "{value}: a share group, whose offsets are in __share_group_state: what is set here, no broker reads \
+             (kafka-share-groups.sh --reset-offsets sets them)"
+        );
+        self.unmet.push(Unmet { kind: "share-group", option: "--set-offset", value, message });
+    }
+
+    /// By the group's name in the output, and as it stands in the log.
+    fn expire_at_once(&mut self, name: &[u8], group: &Group, wishes: &Wishes, renames: &Renames) {
+        let (now, retention) = (self.now(), self.args.dropping.retention);
+        let expiries = Expiries::of(group, retention);
+        for (topic, partition, _) in wishes.of_group(name) {
+            let is_it = |it: &&Offset| it.partition == partition && renames.topic(&it.topic) == topic;
+            let mut offset = match group.offsets.iter().find(is_it) {
+                Some(offset) => offset.clone(),
+                None => Offset { topic: topic.to_vec(), partition, committed: None, pending: Vec::new() },
+            };
+            let before = offset.committed.take();
+            offset.committed = Some(set_commit(before, now));
+            let expiry = expiries.expiry(&offset);
+            let Some((at, rule)) = expiry.and_then(|it| Some((it.at?, it.rule))) else { continue };
+            if at > now {
+                continue;
+            }
+            let value = format!("{}/{}/{partition}", visible(name), visible(topic));
+            let message = format!(
+                "{value}: a broker would remove the offset that is set at once: it expired at {} ({}, {} days by \
+                 default); start a member of the group before the broker looks, or raise offsets.retention.minutes",
+                time::rfc3339(at),
+                rule.words(),
+                retention / 86_400_000
+            );
+            self.unmet.push(Unmet { kind: "expires-at-once", option: "--set-offset", value, message });
         }
     }
 
@@ -148,17 +166,39 @@ impl Job<'_> {
         Ok(Some(Redact::new(&seed)))
     }
 
-    fn wishes(&self) -> Result<Vec<Wish>> {
+    /// What stands on the command line overrules the file.
+    fn wishes(&mut self) -> Result<Vec<Wish>> {
         let naming = &self.args.naming;
         let mut wishes = Vec::new();
         if let Some(path) = &naming.offsets_from {
             let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
             let listed = Wish::read_all(&text).and_then(|all| refuse_two_offsets(&all).map(|()| all));
-            wishes.extend(listed.map_err(|why| anyhow::anyhow!("{}: {why}", path.display()))?);
+            wishes = listed.map_err(|why| anyhow::anyhow!("{}: {why}", path.display()))?;
+            self.look_at_list(path, &wishes);
         }
-        // What stands on the command line overrules the file.
         wishes.extend(naming.set_offset.iter().cloned());
         Ok(wishes)
+    }
+
+    /// Tells if a file lists nothing, and of what the command line overrules.
+    fn look_at_list(&mut self, path: &Path, listed: &[Wish]) {
+        if listed.is_empty() {
+            let message = format!("--offsets-from {}: it lists no offset", path.display());
+            let value = path.display().to_string();
+            self.unmet.push(Unmet { kind: "unmatched", option: "--offsets-from", value, message });
+        }
+        for set in &self.args.naming.set_offset {
+            let is_other = |it: &&Wish| it.key() == set.key() && it.offset != set.offset;
+            if let Some(other) = listed.iter().find(is_other) {
+                self.context.note(&format!(
+                    "--set-offset {}={} overrules {}, which lists {}",
+                    set.words(),
+                    set.offset,
+                    path.display(),
+                    other.offset
+                ));
+            }
+        }
     }
 
     fn state(&mut self, partition: &Partition, edits: &Edits, wishes: &Wishes) -> Result<State> {

@@ -31,7 +31,7 @@ pub(super) struct Selectors(Vec<Selector>);
 /// An option that met nothing, or will come to nothing, and what that means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmet {
-    /// What is the matter: `unmatched`, or `expires-at-once`.
+    /// What is the matter: `unmatched`, `expires-at-once`, or `share-group`.
     pub kind: &'static str,
     /// The option.
     pub option: &'static str,
@@ -71,13 +71,12 @@ impl Selectors {
 
     fn of_text(&mut self, option: &'static str, text: &str) -> Arc<AtomicBool> {
         let met = Arc::<AtomicBool>::default();
-        let is_topic_glob = option == "--drop-topic" && text.bytes().any(is_wildcard);
-        self.watch(
-            option,
-            text,
-            met.clone(),
-            if is_topic_glob { "; a topic is taken by its name, not as a glob" } else { "" },
-        );
+        let hint = match (option, text.bytes().any(is_wildcard)) {
+            (_, false) => "",
+            ("--drop-topic", true) => "; a topic is taken by its name, not as a glob",
+            (_, true) => "; it is a glob: a backslash takes one of * ? [ ] { } as it is",
+        };
+        self.watch(option, text, met.clone(), hint);
         met
     }
 
@@ -133,6 +132,11 @@ pub(super) fn refuse_contradictions(args: &RewriteArgs) -> Result<()> {
     if let Some(group) = dropped.intersection(&kept).next() {
         return refuse(format!("the group '{}' cannot be dropped and kept at once", visible(group)));
     }
+    if let (Some(out), Some(log)) = (&args.out, &args.log)
+        && log.starts_with(out)
+    {
+        return refuse(format!("--log {}: it cannot be in the new log dir; put it beside", log.display()));
+    }
     let topics = names(&dropping.drop_topic);
     let renamed = |pairs: &[(Vec<u8>, Vec<u8>)], dropped: &BTreeSet<Vec<u8>>| {
         pairs.iter().find(|(old, _)| dropped.contains(old)).map(|(old, _)| visible(old))
@@ -149,14 +153,10 @@ pub(super) fn refuse_contradictions(args: &RewriteArgs) -> Result<()> {
 /// Of one key, two offsets.
 pub(super) fn refuse_two_offsets(wishes: &[Wish]) -> std::result::Result<(), String> {
     let mut seen: BTreeMap<(&[u8], &[u8], i32), i64> = BTreeMap::new();
-    for Wish { group, topic, partition, offset } in wishes {
-        let before = seen.insert((group, topic, *partition), *offset);
-        if let Some(before) = before.filter(|before| before != offset) {
-            return Err(format!(
-                "two offsets for {}/{}/{partition}: {before} and {offset}",
-                visible(group),
-                visible(topic)
-            ));
+    for wish in wishes {
+        let before = seen.insert(wish.key(), wish.offset);
+        if let Some(before) = before.filter(|before| *before != wish.offset) {
+            return Err(format!("two offsets for {}: {before} and {}", wish.words(), wish.offset));
         }
     }
     Ok(())

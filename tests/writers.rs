@@ -68,6 +68,11 @@ fn what_spans_more_than_31_bits_is_split() {
             let verified = grouplog(&new, ["verify", "--min-severity", "warning", "."]);
             assert_eq!(verified.status.code(), Some(0), "{verb}: {}", String::from_utf8_lossy(&verified.stdout));
         }
+        let told = grouplog(&old, ["rewrite", "--dry-run", "--codec", "gzip", "."]).stdout;
+        let told = String::from_utf8_lossy(&told);
+        assert!(!told.contains("left out"), "{told}");
+        let is_split = offsets.last().is_some_and(|last| *last > far);
+        assert_eq!(told.contains("put into a new segment, as a broker would"), is_split, "{told}");
     }
 }
 

@@ -99,7 +99,7 @@ impl Found {
 
     /// Whether the end of the log is torn, which a broker cuts off when it starts.
     pub fn is_torn(&self) -> bool {
-        self.of_gravity(Gravity::Normal).next().is_some()
+        self.stretches.iter().any(|it| it.incident.outcome == Outcome::Normal)
     }
 
     /// Writes text for people.
@@ -109,6 +109,9 @@ impl Found {
     pub fn text(&self, to: &mut dyn Write) -> io::Result<()> {
         for stretch in &self.stretches {
             let what = match stretch.incident.gravity() {
+                Gravity::Normal if stretch.incident.outcome == Outcome::Split => {
+                    "put into a new segment, as a broker would"
+                }
                 Gravity::Normal => "left out, as a broker does when it starts",
                 Gravity::Warning => "put right",
                 Gravity::Damage => "damaged",

@@ -1041,7 +1041,7 @@ _grouplog() {
             return 0
             ;;
         grouplog__subcmd__rewrite)
-            opts="-q -v -h --partition --include-stray --max-inflated --out --dry-run --log --drop-group --keep-group --drop-topic --drop-type --drop-expired --retention --drop-unloadable --rename-group --rename-topic --drop-topic-ids --set-offset --offsets-from --partitions --target --codec --upgrade --renumber --topic-id --segment-bytes --redact --seed --skip-damage --ignore-log-start --now --format --color --no-progress --quiet --verbose --help"
+            opts="-q -v -h --partition --include-stray --max-inflated --out --dry-run --log --drop-group --keep-group --drop-topic --drop-type --drop-expired --retention --drop-unloadable --rename-group --rename-topic --new-cluster --set-offset --offsets-from --partitions --target --codec --upgrade --renumber --topic-id --segment-bytes --redact --seed --skip-damage --ignore-log-start --now --format --color --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

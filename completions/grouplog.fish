@@ -293,7 +293,7 @@ never\t'Never'"
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l include-stray -d 'Read folders named -delete, -future or -stray too'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l dry-run -d 'Say what would be done, and write nothing; of --out only whether it could be made'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-expired -d 'Drop offsets that have expired under --retention, and empty groups with the last of theirs'
-complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l drop-topic-ids -d 'Take the topics\' ids out of commits (4.1 and later write them): for another cluster, in which topics have other ids, and consumers that ask by id would find no offset'
+complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l new-cluster -d 'For another cluster: take out what only the old one knows. Topic ids and leader epochs go from commits, with which consumers would find no offset or wait for ever; batches get leader epoch 0, since followers copy none of a later epoch than theirs'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l upgrade -d 'Turn messages of magic 0 and 1 (before 0.11) into batches of magic 2'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l renumber -d 'Number offsets from 0, without gaps'
 complete -c grouplog -n "__fish_grouplog_using_subcommand rewrite" -l redact -d 'Replace the names of groups, topics, members, clients, hosts and own assignors, and commits\' metadata, consistently and with their lengths kept, so that the log can be shown to others (but not what --log lists: it has the old names too)'

@@ -9,6 +9,7 @@
 mod common;
 
 use common::kafka::{self, Broker};
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -73,6 +74,19 @@ fn committed(text: &str, topic: &str, partition: &str) -> Option<String> {
     found?.get(3).cloned()
 }
 
+/// Where transactions begin that are open, by partition and producer.
+fn open_transactions(truth: &serde_json::Value) -> BTreeSet<(String, i64, i64)> {
+    let partitions = truth["offsetsPartitions"].as_object().unwrap();
+    let producers = partitions.iter().flat_map(|(partition, said)| {
+        said["producers"].as_array().into_iter().flatten().map(move |producer| (partition.clone(), producer))
+    });
+    let number = |producer: &serde_json::Value, name: &str| producer[name].as_i64().unwrap_or(-1);
+    producers
+        .map(|(partition, it)| (partition, number(it, "producerId"), number(it, "currentTransactionStartOffset")))
+        .filter(|(.., start)| *start >= 0)
+        .collect()
+}
+
 #[test]
 fn the_page_does_what_it_says() {
     if !kafka::ready(&["4.4.0"]) {
@@ -85,7 +99,8 @@ fn the_page_does_what_it_says() {
     assert!(others.len() >= 10, "{}", others.len());
 
     let broker = Broker::start("4.4.0", &["preset=live", "offsets.topic.num.partitions=4"]);
-    drop(broker.drive(&["topics"]));
+    // A group with an open transaction in its partition, which outlives its producer.
+    drop(broker.drive(&["topics", "tx-open"]));
     let dir = tempfile::tempdir().unwrap();
     let bin = dir.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
@@ -95,14 +110,14 @@ fn the_page_does_what_it_says() {
         ("LOG_DIR", broker.path().join("data").display().to_string()),
         ("SERVER_LOG", broker.path().join("broker.log").display().to_string()),
         ("WORK", dir.path().join("work").display().to_string()),
-        ("GROUP", "my-group".to_owned()),
-        ("SET_OFFSET", "my-group/orders/0=42".to_owned()),
+        ("GROUP", "t-open".to_owned()),
+        ("SET_OFFSET", "t-open/orders/0=42".to_owned()),
     ];
     assert_eq!(variables(first), own.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     let settings: String = own.iter().map(|(name, value)| format!("{name}='{value}'\n")).collect();
 
     // A group that has committed offsets, and the whole page but for the way back.
-    let commit = "kafka-consumer-groups.sh --bootstrap-server \"$BOOTSTRAP\" --group my-group --reset-offsets --to-earliest \
+    let commit = "kafka-consumer-groups.sh --bootstrap-server \"$BOOTSTRAP\" --group t-open --reset-offsets --to-earliest \
                   --topic orders --execute\n";
     let script = |parts: &[&str]| {
         let text = format!("set -eu\nset -o pipefail\n{settings}{}", parts.concat());
@@ -113,8 +128,11 @@ fn the_page_does_what_it_says() {
         said
     };
     script(&[commit]);
+    let open = open_transactions(&broker.truth());
+    assert_eq!(open.len(), 2, "{open:?}");
     let others = others.concat();
     script(&[&others]);
+    assert_eq!(open_transactions(&broker.truth()), open);
     let text = |name: &str| std::fs::read_to_string(dir.path().join("work").join(name)).unwrap();
     assert_eq!(committed(&text("before.txt"), "orders", "0").as_deref(), Some("0"));
     assert_eq!(committed(&text("after.txt"), "orders", "0").as_deref(), Some("42"));
@@ -124,7 +142,8 @@ fn the_page_does_what_it_says() {
 
     let number = "PARTITION=$(basename \"$WORK\"/new/__consumer_offsets-* | grep -oE '[0-9]+')\n\
                   OLD=$LOG_DIR/__consumer_offsets-$PARTITION\n";
-    let ask = "kafka-consumer-groups.sh --bootstrap-server \"$BOOTSTRAP\" --describe --group my-group > \"$WORK/again.txt\"\n";
+    let ask =
+        "kafka-consumer-groups.sh --bootstrap-server \"$BOOTSTRAP\" --describe --group t-open > \"$WORK/again.txt\"\n";
     script(&[number, back, ask]);
     assert_eq!(committed(&text("again.txt"), "orders", "0").as_deref(), Some("0"));
 }

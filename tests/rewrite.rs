@@ -266,42 +266,79 @@ fn rename_all(groups: &mut [Value], group: &str, topic: &str) {
     }
 }
 
-/// As for another cluster, in which topics have other ids: nothing else of a commit changes.
+/// For another cluster, topics' ids and leader epochs go; nothing else changes.
 #[test]
-fn ids_of_topics_go() {
+fn what_only_the_old_cluster_knows_goes() {
     let mut gone = 0;
     for (name, old) in log_dirs() {
-        let new = rewrite(&["--drop-topic-ids", "--topic-id", "00YQRhQSSde_UAyBnyxN9g"], &[&old]);
+        let new = rewrite(&["--new-cluster", "--topic-id", "00YQRhQSSde_UAyBnyxN9g"], &[&old]);
         assert_eq!(new.code, 0, "{name}: {}", new.said);
-        assert!(!new.said.contains("--drop-topic-ids"), "{}", new.said);
+        assert!(!new.said.contains("--new-cluster"), "{}", new.said);
         let mut before = describe(&old);
         for group in &mut before {
-            group["offsets"].as_array_mut().unwrap().iter_mut().for_each(|offset| gone += without_id(offset));
+            group["offsets"].as_array_mut().unwrap().iter_mut().for_each(|offset| gone += without_cluster(offset));
         }
         // What is named by its id only has a name where some commit tells it.
         before.iter_mut().for_each(forget_ids_of_members);
         let mut after = describe(&new.out);
         after.iter_mut().for_each(forget_ids_of_members);
         assert_eq!(after, before, "{name}");
+        for (_, partition) in partitions_in(&new.out) {
+            let batches = read_partition(&partition);
+            assert!(batches.iter().all(|batch| batch.leader_epoch <= 0), "{name}");
+        }
         if !new.edits.is_empty() {
-            let is_of_ids =
-                |change: &Value| change["edits"][0]["code"] == "topic-id-dropped" && change["edits"][1].is_null();
-            assert!(new.edits.iter().all(is_of_ids), "{name}");
+            let is_of_cluster =
+                |edit: &Value| ["topic-id-dropped", "leader-epoch-dropped"].contains(&edit["code"].as_str().unwrap());
+            let changes = new.edits.iter().flat_map(|change| change["edits"].as_array().unwrap());
+            assert!(changes.into_iter().all(is_of_cluster), "{name}");
             let told = rewrite(&["--topic-id", "00YQRhQSSde_UAyBnyxN9g"], &[&old]);
-            assert!(told.said.contains("--drop-topic-ids"), "{}", told.said);
+            assert!(told.said.contains("--new-cluster"), "{}", told.said);
         }
     }
     assert!(gone > 10, "{gone}");
 }
 
-/// Takes the id out of a committed offset, and out of those that wait; how many there were.
-fn without_id(offset: &mut Value) -> usize {
-    let had = usize::from(offset.get("topicId").is_some_and(|id| !id.is_null()));
-    if had > 0 {
+/// Leader epochs of batches begin at 0 again, and nothing else in their bytes changes.
+#[test]
+fn leader_epochs_of_batches_begin_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let of_epoch = |leader_epoch: i32, batch: Bat| Bat { leader_epoch, ..batch };
+    let plain = |at: i64| Bat::of(vec![commit(at, "g", "orders", 0, at)]);
+    let batches = vec![
+        of_epoch(0, plain(0)),
+        of_epoch(10, plain(1)),
+        of_epoch(33, Bat { codec: Codec::Gzip, ..plain(2) }),
+        of_epoch(33, Bat { records: vec![], ..plain(3) }),
+        of_epoch(57, plain(4)),
+    ];
+    let old = write_log(dir.path(), 12, &batches);
+    std::fs::write(old.join("leader-epoch-checkpoint"), "0\n4\n0 0\n10 1\n33 2\n57 4\n").unwrap();
+    let new = rewrite(&["--new-cluster", "--set-offset", "g/orders/1=7"], &[&old]);
+    assert_eq!(new.code, 0, "{}", new.said);
+    let there = read_partition(&new.partition(12));
+    let expected: Vec<_> = batches.iter().map(|batch| of_epoch(0, batch.clone())).collect();
+    assert_eq!(there[..5], expected);
+    assert_eq!((there.len(), there[5].leader_epoch), (6, 0));
+    let epochs = std::fs::read_to_string(new.partition(12).join("leader-epoch-checkpoint")).unwrap();
+    assert_eq!(epochs, "0\n1\n0 0\n");
+    let summary = &new.of_kind("summary")[0];
+    assert_eq!(summary["batches"], json!({"read": 5, "copied": 1, "moved": 4, "rebuilt": 0, "dropped": 0}));
+}
+
+/// Takes topic id and leader epoch out of a committed offset, and out of those that wait; how many had any.
+fn without_cluster(offset: &mut Value) -> usize {
+    let had_epoch = offset.get("leaderEpoch").is_some_and(|epoch| epoch != -1 && !epoch.is_null());
+    let had_id = offset.get("topicId").is_some_and(|id| !id.is_null());
+    if had_id {
         offset["topicId"] = Value::Null;
     }
+    if had_epoch {
+        offset["leaderEpoch"] = json!(-1);
+    }
+    let had = usize::from(had_id || had_epoch);
     let pending = offset.get_mut("pending").and_then(Value::as_array_mut);
-    had + pending.into_iter().flatten().map(without_id).sum::<usize>()
+    had + pending.into_iter().flatten().map(without_cluster).sum::<usize>()
 }
 
 /// Ids, and names that come from them, outside of offsets.

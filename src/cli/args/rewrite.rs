@@ -9,7 +9,7 @@ use crate::cli::time::millis_lasting;
 use crate::escape::named;
 use crate::log::Codec;
 use crate::model::preflight::Coordinator;
-use crate::rewrite::edit::set_offset::Wish;
+use crate::rewrite::edit::wish::Wish;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ others keep codec, times, producers, leader epochs and offsets, unless an option
 Index files and snapshots are left to the broker, which makes them anew.
 
 Options combine, in this order whatever the order on the command line: drops, by the names in the
-input; renames; ids that go; offsets that are set, by the new names; what --target needs; --redact; framing
+input; renames; --new-cluster; offsets that are set, by the new names; what --target needs; --redact; framing
 (--upgrade, --codec, --renumber, --partitions).
 
 A damaged log is refused: 'grouplog salvage' makes a sound copy first. Damage is what 'grouplog
@@ -41,7 +41,7 @@ Examples:
     grouplog rewrite --set-offset my-group/orders/0=42 --out /backup/new /var/lib/kafka
   Groups of one team, for another cluster whose topic has another id and 60 partitions:
     grouplog rewrite --keep-group 'orders-*' --partitions 60 --topic-id 00YQRhQSSde_UAyBnyxN9g \\
-      --drop-topic-ids --out /backup/new /var/lib/kafka
+      --new-cluster --out /backup/new /var/lib/kafka
   A log that 4.4 refuses to load, made loadable, with a list of every change:
     grouplog rewrite --target 4.4 --log changes.jsonl --out new __consumer_offsets-12
   A log to attach to a bug report:
@@ -125,10 +125,11 @@ pub struct Naming {
     /// Rename a topic in commits, subscriptions and assignments (repeatable)
     #[arg(long, value_name = "OLD=NEW", value_parser = topics, help_heading = "Edit")]
     pub rename_topic: Vec<Pair>,
-    /// Take the topics' ids out of commits (4.1 and later write them): for another cluster, in which topics have other ids,
-    /// and consumers that ask by id would find no offset
+    /// For another cluster: take out what only the old one knows. Topic ids and leader epochs go from commits, with which
+    /// consumers would find no offset or wait for ever; batches get leader epoch 0, since followers copy none of a later
+    /// epoch than theirs
     #[arg(long, help_heading = "Edit")]
-    pub drop_topic_ids: bool,
+    pub new_cluster: bool,
     /// Set a committed offset (repeatable): its latest commit is replaced, or one is appended where there is none; \xNN
     /// stands for a byte, also of a slash in a topic (\x2f)
     #[arg(long, value_name = "GROUP/TOPIC/PARTITION=N", value_parser = wish, help_heading = "Edit",

@@ -44,10 +44,10 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     let partitions = open_whole(&args.input, OnDamage::asked(args.skip_damage), context)?;
     check(args, &partitions)?;
     let interrupt = interrupt()?;
-    if args.framing.topic_id.is_some() && !args.naming.drop_topic_ids {
+    if args.framing.topic_id.is_some() && !args.naming.new_cluster {
         context.note(
-            "--topic-id: if that is another cluster, where topics have other ids, add --drop-topic-ids: consumers that ask by id \
-             would find no offset",
+            "--topic-id: if that is another cluster, add --new-cluster: with the topic ids and leader epochs of the old one, \
+             consumers find no offset or wait for ever, and followers copy nothing",
         );
     }
     if let Some(path) = &args.out {

@@ -60,7 +60,7 @@ pub fn text(told: &Told<'_>, to: &mut dyn Write) -> io::Result<()> {
     let mut parts = Vec::new();
     for (count, what) in [
         (tally.copied, "copied as they are"),
-        (tally.moved, "moved"),
+        (tally.moved, "with another offset or leader epoch"),
         (tally.rebuilt, "written anew"),
         (tally.dropped, "dropped"),
     ] {

@@ -3,7 +3,7 @@
 //! [`Edits`] is pure: from a record to what becomes of it, in one fixed order, whatever the order of the options:
 //!
 //! 1. drops, by the names that the input has ([`drops`]),
-//! 2. renames, and ids of topics that go ([`rename`]),
+//! 2. renames ([`rename`]), and what only the old cluster knows ([`cluster`]),
 //! 3. offsets that are set ([`set_offset`]),
 //! 4. what a release needs to read it ([`target`]),
 //! 5. names replaced for sharing ([`redact`]).
@@ -11,6 +11,7 @@
 //! [`reframe`] says how a batch is framed behind that, [`feed`] gives the batches of the old logs, [`run`] carries it out
 //! and tells [`tally`] of every edit. Must not know: how anything is printed, and which options there are.
 
+pub mod cluster;
 pub mod drops;
 pub mod feed;
 pub mod redact;
@@ -20,8 +21,10 @@ pub mod run;
 pub mod set_offset;
 pub mod tally;
 pub mod target;
+pub mod wish;
 pub mod write;
 
+use cluster::Cluster;
 use drops::Drops;
 use redact::Redact;
 use rename::Renames;
@@ -102,25 +105,14 @@ pub struct Edits {
     pub drops: Drops,
     /// New names.
     pub renames: Renames,
-    /// What becomes of the ids of topics in commits.
-    pub topic_ids: TopicIds,
+    /// Who is to have it.
+    pub cluster: Cluster,
     /// New offsets.
     pub set_offsets: SetOffsets,
     /// Who is to read it.
     pub target: Option<Target>,
     /// Names that nobody else should see.
     pub redact: Option<Redact>,
-}
-
-/// What becomes of the ids of topics in commits (KIP-848; from 4.1 on). A broker gives no offset to who asks for a topic of
-/// another id, so that in another cluster they must go.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum TopicIds {
-    /// They stay.
-    #[default]
-    Stay,
-    /// They go.
-    Go,
 }
 
 /// Key and value while they change.
@@ -135,7 +127,7 @@ impl Edits {
     pub fn is_none(&self) -> bool {
         self.drops.is_none()
             && self.renames.is_none()
-            && self.topic_ids == TopicIds::Stay
+            && self.cluster == Cluster::Same
             && self.set_offsets.is_none()
             && self.target.is_none()
             && self.redact.is_none()
@@ -157,9 +149,7 @@ impl Edits {
         };
         let mut draft = Draft { key: Cow::Borrowed(key), value: item.value.map(Cow::Borrowed), notes: Vec::new() };
         self.renames.apply(&mut draft)?;
-        if self.topic_ids == TopicIds::Go {
-            rename::drop_topic_id(&mut draft);
-        }
+        self.cluster.apply(&mut draft);
         self.set_offsets.apply(item.origin, &mut draft);
         if let Some(target) = &self.target
             && let Some(why) = target.apply(&mut draft)

@@ -3,12 +3,12 @@
 //! Regular expressions, and ids of topics, are left as they are: the id in a commit, which would be that of the old topic,
 //! goes. Must not know: which partition a name hashes to.
 
+use super::cluster::drop_topic_id_of;
 use super::{Draft, Note};
 use crate::escape::visible;
+use crate::schema::Key;
 use crate::schema::embedded::copy::{self, Copied, Unreadable};
 use crate::schema::names::{Kind, Names, Payload, in_key, in_value};
-use crate::schema::wire::Uuid;
-use crate::schema::{Key, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -121,7 +121,7 @@ impl Renames {
         let any = pass.any;
         let new = pass.new;
         in_value(&mut value.data, &mut Put::new(&new));
-        let id = if topic_renamed { drop_id(&mut value.data) } else { false };
+        let id = if topic_renamed { drop_topic_id_of(&mut value.data) } else { false };
         if any || id {
             let mut out = Vec::new();
             value.encode(&mut out);
@@ -185,29 +185,6 @@ fn checked(what: &str, pairs: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Checked, String
         }
     }
     Ok((names, new))
-}
-
-/// Takes the topic's id out of a commit.
-pub(super) fn drop_topic_id(draft: &mut Draft<'_>) {
-    let (Ok(key), Some(bytes)) = (Key::decode(&draft.key), draft.value.clone()) else { return };
-    let Ok(mut value) = key.record_type.decode_value(&bytes) else { return };
-    if drop_id(&mut value.data) {
-        let mut out = Vec::new();
-        value.encode(&mut out);
-        let note = Note::saying("topic-id-dropped", "it was that of the old cluster".to_owned());
-        draft.notes.push(Note { lost: vec!["topicId"], ..note });
-        draft.value = Some(Cow::Owned(out));
-    }
-}
-
-/// The id of the topic that a commit is about.
-fn drop_id(value: &mut Value<'_>) -> bool {
-    let id = match value {
-        Value::OffsetCommit(it) => &mut it.topic_id,
-        Value::LegacyOffsetCommitOfLaterVersion(it) => &mut it.topic_id,
-        _ => return false,
-    };
-    std::mem::take(id) != Uuid::default()
 }
 
 /// Collects new names in the order in which the old ones stand.

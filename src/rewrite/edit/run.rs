@@ -10,6 +10,7 @@ pub mod copies;
 mod open;
 mod records;
 
+use super::cluster::Cluster;
 use super::feed::Feed;
 use super::reframe::{Placed, Shape, moved, put_epoch, rebuild};
 use super::tally::{Action, Edited, Tally};
@@ -135,6 +136,7 @@ fn run_watching(
         watch,
         builder: Builder::new(),
         out: Vec::new(),
+        epochless: Vec::new(),
         ran: Ran::default(),
     };
     engine.merge(feeds, &mut Inflater::with_limit(how.max_inflated))?;
@@ -180,6 +182,8 @@ struct Engine<'e> {
     watch: Watch,
     builder: Builder,
     out: Vec<u8>,
+    /// A batch with another leader epoch.
+    epochless: Vec<u8>,
     ran: Ran,
 }
 
@@ -244,11 +248,35 @@ impl Engine<'_> {
 
     /// Hands on a batch as it is.
     fn copy(&mut self, target: usize, batch: &Batch<'_>) -> io::Result<()> {
-        self.ran.tally.copied += 1;
+        match self.is_of_old_cluster(&batch.header()) {
+            true => self.ran.tally.moved += 1,
+            false => self.ran.tally.copied += 1,
+        }
         self.emit(target, batch)
     }
 
+    /// Whether a batch has a leader epoch that another cluster has not come to.
+    fn is_of_old_cluster(&self, header: &Header) -> bool {
+        self.how.edits.cluster == Cluster::Other && header.magic == 2 && header.partition_leader_epoch > 0
+    }
+
     fn emit(&mut self, target: usize, batch: &Batch<'_>) -> io::Result<()> {
+        if !self.is_of_old_cluster(&batch.header()) {
+            return self.hand_on(target, batch);
+        }
+        let mut bytes = std::mem::take(&mut self.epochless);
+        bytes.clear();
+        bytes.extend_from_slice(batch.bytes());
+        put_epoch(&mut bytes, 0);
+        let done = match Batch::new(&bytes, batch.position()) {
+            Some(batch) => self.hand_on(target, &batch),
+            None => Ok(()),
+        };
+        self.epochless = bytes;
+        done
+    }
+
+    fn hand_on(&mut self, target: usize, batch: &Batch<'_>) -> io::Result<()> {
         let header = batch.header();
         if let Some(place) = self.targets.get_mut(target) {
             place.next = place.next.max(header.last_offset.saturating_add(1));

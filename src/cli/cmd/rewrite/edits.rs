@@ -17,12 +17,13 @@ use crate::model::rules::{Release, Rules};
 use crate::model::topics::Topics;
 use crate::model::view::{Commit, Group, GroupType, Offset};
 use crate::rewrite::edit::Edits;
-use crate::rewrite::edit::TopicIds;
+use crate::rewrite::edit::cluster::Cluster;
 use crate::rewrite::edit::drops::{Drops, Expired};
 use crate::rewrite::edit::redact::Redact;
 use crate::rewrite::edit::rename::Renames;
-use crate::rewrite::edit::set_offset::{Wish, Wishes, lives};
+use crate::rewrite::edit::set_offset::{Wishes, lives};
 use crate::rewrite::edit::target::Target;
+use crate::rewrite::edit::wish::Wish;
 use crate::schema::names::Kind;
 use anyhow::{Context as _, Result};
 use std::path::Path;
@@ -45,7 +46,7 @@ impl Job<'_> {
             },
             renames: renames.map_err(Usage)?,
             target: args.framing.target.map(Target),
-            topic_ids: if args.naming.drop_topic_ids { TopicIds::Go } else { TopicIds::Stay },
+            cluster: if args.naming.new_cluster { Cluster::Other } else { Cluster::Same },
             redact: self.redact()?,
             ..Edits::default()
         };

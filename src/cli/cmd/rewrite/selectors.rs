@@ -8,7 +8,7 @@ use crate::cli::render::name::visible;
 use crate::cli::select::GroupPattern;
 use crate::escape::{is_wildcard, named};
 use crate::rewrite::edit::drops::Names;
-use crate::rewrite::edit::set_offset::Wish;
+use crate::rewrite::edit::wish::Wish;
 use anyhow::{Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -77,7 +77,7 @@ impl Engine<'_> {
         match (by_target.is_empty(), rebuilt) {
             (true, _) => self.ran.tally.dropped += 1,
             (_, true) => self.ran.tally.rebuilt += 1,
-            (_, false) if self.renumbers() => self.ran.tally.moved += 1,
+            (_, false) if self.renumbers() || self.is_of_old_cluster(&header) => self.ran.tally.moved += 1,
             (_, false) => self.ran.tally.copied += 1,
         }
         if !changes.is_empty() && !by_target.is_empty() {

@@ -23,7 +23,7 @@ mod build;
 #[path = "common/group_records.rs"]
 mod group_records;
 
-use build::T0;
+use build::{Bat, T0};
 use grouplog::audit::verify::{Depth, Verifying, verify};
 use grouplog::audit::{Area, Code};
 use grouplog::model::replay::Helper;
@@ -79,7 +79,7 @@ fn a_file_that_is_cut_meanwhile(wrong: &mut Vec<String>) {
     let metadata = "x".repeat(8192);
     let batch = |at| {
         let value = build::Commit { metadata: &metadata, ..build::Commit::at(1) }.value(3);
-        build::Bat::of(vec![build::Rec { value: Some(value), ..build::commit(at, "g", "orders", 0, 1) }])
+        Bat::of(vec![build::Rec { value: Some(value), ..build::commit(at, "g", "orders", 0, 1) }])
     };
     for (length, cuts) in [(4096, true), (2 * batch(0).bytes().len() as u64, false)] {
         let setup = Setup::batches(vec![batch(0), batch(1)]);
@@ -289,6 +289,22 @@ fn a_transaction_that_aborts_is_no_rewind() {
     let (aborted, committed) = cases::rewinds_in_transactions();
     assert!(of(&aborted.findings(), "offset-rewind").is_empty());
     assert_eq!(of(&committed.findings(), "offset-rewind").len(), 1);
+}
+
+/// A table shows one command of a code, and says that there are others.
+#[test]
+fn several_commands_are_told() {
+    let of = |producer: i64, at: i64| Bat::transactional(producer, 0, vec![build::commit(at, "g", "orders", 0, at)]);
+    for (producers, told) in [(1, false), (2, true)] {
+        let setup = Setup::batches((0..producers).map(|i| of(i, i)).collect());
+        let path = setup.path().to_str().unwrap();
+        let now = (T0 + DAY).to_string();
+        let said = setup::run(setup.path(), ["audit", "--now", &now, path]).stdout;
+        assert_eq!(said.contains("    and 1 command more: -v\n"), told, "{said}");
+        assert_eq!(said.matches(" abort ").count(), 1, "{said}");
+        let all = setup::run(setup.path(), ["audit", "-v", "--now", &now, path]).stdout;
+        assert_eq!(all.matches(" abort ").count() as i64, producers, "{all}");
+    }
 }
 
 #[test]

@@ -89,16 +89,21 @@ fn open_transactions(truth: &serde_json::Value) -> BTreeSet<(String, i64, i64)> 
 
 #[test]
 fn the_page_does_what_it_says() {
-    if !kafka::ready(&["4.4.0"]) {
-        return;
+    for version in ["4.4.0", "3.9.2"] {
+        if kafka::ready(&[version, "4.4.0"]) {
+            follow(version);
+        }
     }
+}
+
+fn follow(version: &'static str) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/placing-back.md");
     let blocks = blocks(&std::fs::read_to_string(page).unwrap());
     let (first, others) = blocks.split_first().unwrap();
     let (back, others) = others.split_last().unwrap();
     assert!(others.len() >= 10, "{}", others.len());
 
-    let broker = Broker::start("4.4.0", &["preset=live", "offsets.topic.num.partitions=4"]);
+    let broker = Broker::start(version, &["preset=live", "offsets.topic.num.partitions=4"]);
     // A group with an open transaction in its partition, which outlives its producer.
     drop(broker.drive(&["topics", "tx-open"]));
     let dir = tempfile::tempdir().unwrap();

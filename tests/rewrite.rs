@@ -720,9 +720,22 @@ fn bad_input() {
     }
     // Two copies of one partition: merged, what one has deleted would come back.
     let copy = small_log(&dir.path().join("copy"));
+    let unsure = rewrite(&["--partitions", "4"], &[&old, &copy]);
+    assert_eq!(unsure.code, 0);
+    assert!(unsure.said.contains("if they are copies"), "{}", unsure.said);
+    let name = |log: &Path, id: &str| {
+        let (_, folder) = &partitions_in(log)[0];
+        std::fs::write(folder.join("partition.metadata"), format!("version: 0\ntopic_id: {id}")).unwrap();
+    };
+    name(&old, "00YQRhQSSde_UAyBnyxN9g");
+    name(&copy, "00YQRhQSSde_UAyBnyxN9g");
     let twice = rewrite(&["--partitions", "4"], &[&old, &copy]);
     assert_eq!(twice.code, 2);
     assert!(twice.said.contains("was given before") && !twice.out.exists(), "{}", twice.said);
+    name(&copy, "AAECAwQFBgcICQoLDA0ODw");
+    let others = rewrite(&["--partitions", "4", "--topic-id", "AAECAwQFBgcICQoLDA0ODw"], &[&old, &copy]);
+    assert_eq!(others.code, 0);
+    assert!(!others.said.contains("was given before"), "{}", others.said);
     let missing = rewrite(&["--offsets-from", "/nowhere"], &[&old]);
     assert_eq!(missing.code, 1);
     // Nothing is written over.

@@ -79,10 +79,11 @@ impl Broker {
         command
     }
 
-    /// Runs steps of Driver.java, and keeps their clients alive and silent until the result is dropped.
+    /// Runs steps of Driver.java, and keeps their clients alive and silent until the result is dropped. The clients are of
+    /// 4.4, which older brokers serve as well.
     pub fn drive(&self, steps: &[&str]) -> Driver {
         let held = self.dir.path().join("held");
-        let mut command = self.command(&["driver", self.version]);
+        let mut command = self.command(&["driver", "4.4.0"]);
         let child = command.args(steps).arg(format!("hold:{}", held.display())).spawn().unwrap();
         let mut driver = Driver { child, held };
         driver.wait();

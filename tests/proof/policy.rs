@@ -19,6 +19,7 @@ pub enum Policy {
     Target,
     Rename,
     TopicId,
+    NewCluster,
     Together,
 }
 
@@ -38,8 +39,15 @@ pub struct Applied {
 }
 
 impl Policy {
-    pub const ALL: &[Policy] =
-        &[Policy::Compact, Policy::Codec, Policy::Partitions, Policy::Target, Policy::Rename, Policy::TopicId];
+    pub const ALL: &[Policy] = &[
+        Policy::Compact,
+        Policy::Codec,
+        Policy::Partitions,
+        Policy::Target,
+        Policy::Rename,
+        Policy::TopicId,
+        Policy::NewCluster,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -49,6 +57,7 @@ impl Policy {
             Policy::Target => "--target",
             Policy::Rename => "--rename",
             Policy::TopicId => "--topic-id",
+            Policy::NewCluster => "--new-cluster",
             Policy::Together => "together",
         }
     }
@@ -65,6 +74,7 @@ impl Policy {
             Policy::Partitions => Applied { partitions: 30, ..rewritten(&["--partitions", "30"], input) },
             Policy::Target => rewritten(&["--target", release], input),
             Policy::TopicId => rewritten(&["--topic-id", OTHER_TOPIC_ID, "--segment-bytes", "20000"], input),
+            Policy::NewCluster => rewritten(&["--new-cluster", "--topic-id", OTHER_TOPIC_ID], input),
             Policy::Rename => Names::of(input, parts, 50).rewritten(&[], input),
             Policy::Together => {
                 let compacted = compacted(input);

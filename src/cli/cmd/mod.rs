@@ -12,6 +12,7 @@ pub mod groups;
 pub mod history;
 pub mod info;
 mod new_log;
+mod origin;
 pub mod partition_of;
 pub mod rewrite;
 pub mod salvage;

@@ -9,6 +9,7 @@ use super::Outcome;
 use super::new_log::{
     OTHER_COPIES, OnDamage, Report, check_numbers, create, interrupt, open_whole, print, publish, refuse_inside,
 };
+use super::origin::refuse_copies;
 use crate::cli::Usage;
 use crate::cli::args::RewriteArgs;
 use crate::cli::input::Partition;
@@ -36,13 +37,13 @@ use crate::words::counted;
 use anyhow::{Context as _, Result};
 use listing::Listing;
 use selectors::{Selectors, Unmet, refuse_contradictions};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Runs it.
 pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     let partitions = open_whole(&args.input, OnDamage::asked(args.skip_damage), context)?;
-    check(args, &partitions)?;
+    check(args, &partitions, context)?;
     let interrupt = interrupt()?;
     if args.framing.topic_id.is_some() && !args.naming.new_cluster {
         context.note(
@@ -85,25 +86,7 @@ pub fn run(args: &RewriteArgs, context: &mut Context) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Merged, what one copy has deleted or compacted away would come back from the other.
-fn refuse_copies(partitions: &[Partition]) -> Result<()> {
-    let mut seen = BTreeMap::new();
-    for partition in partitions {
-        if let Some(other) = seen.insert(partition.number, partition) {
-            return Err(Usage(format!(
-                "{}: partition {} was given before ({}); merged, what one copy has deleted would come back: pass one copy of \
-                 each partition, that which goes furthest ('grouplog info'), or one that 'grouplog salvage --also' joins",
-                partition.path().display(),
-                partition.number.unwrap_or_default(),
-                other.path().display()
-            ))
-            .into());
-        }
-    }
-    Ok(())
-}
-
-fn check(args: &RewriteArgs, partitions: &[Partition]) -> Result<()> {
+fn check(args: &RewriteArgs, partitions: &[Partition], context: &Context) -> Result<()> {
     refuse_contradictions(args)?;
     if args.framing.partitions.is_none() {
         return check_numbers(partitions, OTHER_COPIES);
@@ -113,7 +96,7 @@ fn check(args: &RewriteArgs, partitions: &[Partition]) -> Result<()> {
             Err(Usage(format!("{}: no partition in the folder's name, which --partitions needs", it.path().display()))
                 .into())
         }
-        None => refuse_copies(partitions),
+        None => refuse_copies(partitions, context),
     }
 }
 

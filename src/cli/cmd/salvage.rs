@@ -1,7 +1,5 @@
 //! `salvage`: a loadable copy of a damaged log, and exactly what was lost.
 
-mod origin;
-
 use super::Outcome;
 use super::new_log::{
     Metadata, Report, check_numbers, create, files, interrupt, print, publish, read_other, refuse_inside,
@@ -122,7 +120,7 @@ fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Pa
     }
     for own in partitions {
         let copies: Vec<_> = replicas.iter().flatten().filter(|copy| copy.number == own.number).collect();
-        origin::check(own, &copies)?;
+        super::origin::check(own, &copies)?;
     }
     Ok(())
 }

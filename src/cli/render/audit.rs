@@ -7,6 +7,7 @@ use super::table::{Looking, Looks};
 use super::wrap;
 use crate::audit::{Code, Fact, Finding, Severity};
 use crate::words::counted;
+use std::collections::BTreeSet;
 
 /// How many findings of a code are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,9 +106,15 @@ fn block(run: &[Finding], looked: Looked, listing: Listing, looks: Looks, out: &
     if all > listed {
         out.push_str(&format!("    and {} more\n", all - listed));
     }
+    let commands: BTreeSet<_> = run.iter().filter_map(command).collect();
     let done = run.iter().find_map(command).filter(|_| how_bad > Severity::Info);
     match done {
-        Some(command) if listing == Listing::First => out.push_str(&format!("    $ {command}\n")),
+        Some(command) if listing == Listing::First => {
+            out.push_str(&format!("    $ {command}\n"));
+            if commands.len() > 1 {
+                out.push_str(&format!("    and {} more: -v\n", counted(commands.len() as u64 - 1, "command")));
+            }
+        }
         None if how_bad > Severity::Info => {
             let code = Code::of_name(name).unwrap_or(first.code);
             out.push_str(&format!("    -> {}\n", wrap::behind(code.next_step(), 7, 7, looks)));

@@ -2,12 +2,15 @@
 //!
 //! Must not know: what the segments say.
 
+use crate::cli::Usage;
 use crate::cli::input::Partition;
+use crate::cli::talk::Context;
 use crate::log::checkpoint::partition_metadata;
 use crate::log::log_dir::LogDirFiles;
 use anyhow::{Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What a file says that is the same in all copies of a partition.
@@ -18,6 +21,40 @@ struct Id {
     file: PathBuf,
     /// What to pass a copy of, without the file, if it is a copy all the same.
     of: &'static str,
+}
+
+/// Merged, what one copy has deleted or compacted away would come back from the other. Partitions of other clusters may have
+/// the same number.
+pub(super) fn refuse_copies(partitions: &[Partition], context: &Context) -> Result<()> {
+    let mut seen: BTreeMap<_, Vec<&Partition>> = BTreeMap::new();
+    for partition in partitions {
+        let same = seen.entry(partition.number).or_default();
+        let (path, number) = (partition.path().display(), partition.number.unwrap_or_default());
+        if let Some(other) = same.iter().find(|other| are_copies(other, partition) == Some(true)) {
+            return Err(Usage(format!(
+                "{path}: partition {number} of the same topic was given before ({}); merged, what one copy has deleted would \
+                 come back: pass one copy of each partition, that which goes furthest ('grouplog info'), or one that \
+                 'grouplog salvage --also' joins",
+                other.path().display()
+            ))
+            .into());
+        }
+        if let Some(other) = same.iter().find(|other| are_copies(other, partition).is_none()) {
+            context.note(&format!(
+                "{path}: partition {number} was given before ({}), and no partition.metadata says that it is another \
+                 topic's: if they are copies, what one has deleted comes back",
+                other.path().display()
+            ));
+        }
+        same.push(partition);
+    }
+    Ok(())
+}
+
+/// Whether two are copies of one partition of one topic, as far as files beside them tell.
+fn are_copies(one: &Partition, other: &Partition) -> Option<bool> {
+    let (one, other) = (topic_id(one)?, topic_id(other)?);
+    Some(one.value == other.value)
 }
 
 /// An error if a copy names another topic id or another cluster than the log or a copy before it. Where a file is missing, or

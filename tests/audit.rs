@@ -267,21 +267,49 @@ fn many_groups_are_one_family_and_fit_on_a_screen() {
     assert_eq!(family[0]["facts"]["groups"], 50_000);
     assert_eq!(family[0]["facts"]["silent"], 50_000);
     assert_eq!(of(&findings, "long-empty-group").len(), 10, "those of no family are told one by one");
-    // The command selects the family and nothing else.
+    // The command takes from the finding what it deletes.
+    assert_eq!(family[0]["facts"]["deletable"].as_array().unwrap().len(), 50_000);
     let command = family[0]["facts"]["command"].as_str().unwrap();
-    let regex = command.split('\'').nth(1).unwrap();
-    let groups = setup.run(&[
-        "groups",
-        "--group-regex",
-        regex,
-        "--state",
-        "Empty",
-        "--inactive-for",
-        "30d",
-        "--format",
-        "jsonl",
-    ]);
-    assert_eq!(groups.stdout.lines().count(), 50_000);
+    assert!(command.contains("audit --only group-family --stale-after 30d --now "), "{command}");
+}
+
+/// Of replicas, groups are counted once: seven in three copies are no family.
+#[test]
+fn replicas_are_no_more_groups() {
+    let names: Vec<_> = (0..7).map(|i| format!("job-{i}")).collect();
+    let records = |partition| {
+        let commits = (0..).zip(&names).map(|(at, name)| build::commit(at, name, "orders", 0, 1));
+        Setup::partition(partition, &[vec![Bat::of(commits.collect())]])
+    };
+    let (one, two, three) = (records(12), records(12), records(12));
+    let now = (T0 + 100 * DAY).to_string();
+    let paths = [&one, &two, &three].map(|it| it.path().to_str().unwrap());
+    let said = |paths: &[&str]| {
+        let args = ["audit", "--format", "jsonl", "--now", &now].into_iter().chain(paths.iter().copied());
+        setup::run(one.path(), args).findings()
+    };
+    assert_eq!(of(&said(&paths[..1]), "long-empty-group").len(), 7);
+    assert_eq!(of(&said(&paths), "long-empty-group").len(), 21);
+    assert!(of(&said(&paths), "group-family").is_empty());
+}
+
+/// Damage is not left out because it is no group's, nor what is about several groups.
+#[test]
+fn what_puts_a_group_in_doubt_is_told_with_it() {
+    let broken = Setup::batches((0..3).map(|at| Bat::of(vec![build::commit(at, "g", "orders", 0, at)])).collect())
+        .changed(|bytes| bytes[80] ^= 1);
+    let both = vec![build::commit(0, "a", "orders", 0, 1), build::commit(1, "b", "orders", 0, 1)];
+    let open = Setup::batches(vec![Bat::transactional(7, 0, both)]).now(T0 + DAY);
+    for (setup, group, code) in [(&broken, "g", "not-replayed"), (&open, "b", "hanging-transaction")] {
+        let findings = setup.args(&["--group", group]).findings();
+        assert_eq!(of(&findings, code).len(), 1, "{findings:#?}");
+    }
+    assert!(of(&open.args(&["--group", "c"]).findings(), "hanging-transaction").is_empty());
+    let path = open.path().to_str().unwrap();
+    let nobody = setup::run(open.path(), ["audit", "--group", "c", path]);
+    assert!(nobody.stderr.contains("no such group"), "{}", nobody.stderr);
+    let all = setup::run(open.path(), ["audit", "--group", "c", "--only", "group-family", path]);
+    assert_eq!(all.status, 2);
 }
 
 #[test]

@@ -28,17 +28,16 @@ const TOOLS: [(&str, &str, &[&str]); 6] = [
 fn printed() -> Vec<String> {
     let commands = Commands::default();
     let kinds = [GroupType::Classic, GroupType::Consumer, GroupType::Share, GroupType::Streams];
-    let mut all: Vec<_> = kinds.iter().map(|kind| commands.delete(*kind, b"g")).collect();
+    let mut all: Vec<_> = kinds.iter().filter_map(|kind| commands.delete(*kind, b"g")).collect();
     for kind in kinds.into_iter().filter(|kind| *kind != GroupType::Share) {
         all.push(commands.delete_offsets(kind, b"g", b"t", &[0]));
-        all.extend(
-            ["--to-earliest", "--to-latest", "--to-current"].map(|to| commands.reset(kind, b"g", b"t", &[0], to)),
-        );
+        all.extend(commands.commit_anew(kind, b"g", b"t", &[(0, 1)]));
+        all.extend(["--to-earliest", "--to-latest"].map(|to| commands.reset(kind, b"g", b"t", &[0], to)));
     }
     all.push(commands.forget_topic(b"t", 1));
     all.push(commands.abort(0, 0));
     all.push(commands.abort_of_producer(0, 0, 0, 0));
-    all.push(commands.delete_family("a", 1, 1));
+    all.push(commands.delete_family("a", 1));
     // Those in the catalogue.
     all.extend(Code::ALL.iter().map(|code| code.next_step().to_owned()));
     all
@@ -142,6 +141,21 @@ impl Audit<'_> {
     }
 }
 
+/// Gives a command to a shell, as it stands, which finds Kafka's tool in its path.
+fn run_as_printed(broker: &Broker, command: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broker/kafka");
+    let tool = dir.path().join("kafka-consumer-groups.sh");
+    let text = format!("#!/bin/sh\nexec '{}' run {} consumer-groups \"$@\"\n", script.display(), broker.version());
+    std::fs::write(&tool, text).unwrap();
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let grouplog = Path::new(env!("CARGO_BIN_EXE_grouplog")).parent().unwrap();
+    let path = format!("{}:{}:{}", dir.path().display(), grouplog.display(), std::env::var("PATH").unwrap());
+    let output = std::process::Command::new("bash").env("PATH", path).args(["-c", command]).output().unwrap();
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
 const HOUR: u128 = 3_600_000;
 
 #[test]
@@ -187,10 +201,38 @@ fn the_commands_do_what_they_say() {
     assert!(aged["groups"]["old"].is_object(), "{aged:#}");
     let expired = audit.the(HOUR, &["--retention", "1h"], "expired-offsets", "old");
     let before = expired["facts"]["lastCommit"].as_i64().unwrap();
-    let words: Vec<_> = expired["facts"]["command"].as_str().unwrap().split(' ').skip(1).map(str::to_owned).collect();
-    broker.tool("consumer-groups", &words.iter().map(String::as_str).collect::<Vec<_>>());
+    run_as_printed(&broker, expired["facts"]["command"].as_str().unwrap());
     let expired = audit.the(HOUR, &["--retention", "1h"], "expired-offsets", "old");
     assert!(expired["facts"]["lastCommit"].as_i64().unwrap() > before, "{expired}");
+
+    // What the broker has removed meanwhile comes back as it was, and not as the end of the partition.
+    let committed = broker.truth()["groups"]["old"]["offsets"].clone();
+    let again = audit.the(HOUR, &["--retention", "1h"], "expired-offsets", "old");
+    let delete = ["--bootstrap-server", &address, "--delete", "--group", "old"];
+    broker.tool("consumer-groups", &delete);
+    assert!(broker.truth()["groups"]["old"].is_null());
+    run_as_printed(&broker, again["facts"]["command"].as_str().unwrap());
+    let offset = |offsets: &Value| offsets.to_string().matches("\"offset\":0").count();
+    assert!(offset(&committed) > 0, "{committed}");
+    assert_eq!(offset(&broker.truth()["groups"]["old"]["offsets"]), offset(&committed));
+
+    // A family: its silent groups are deleted, and no other.
+    drop(
+        broker.drive(
+            &(0..24)
+                .map(|i| format!("simple:job-{i}:x:1"))
+                .collect::<Vec<_>>()
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>(),
+        ),
+    );
+    let family = audit.findings(2 * HOUR, &["--stale-after", "1h"]);
+    let family = family.iter().find(|it| it["code"] == "group-family").unwrap();
+    run_as_printed(&broker, family["facts"]["command"].as_str().unwrap());
+    let left = broker.truth();
+    let left: Vec<_> = left["groups"].as_object().unwrap().keys().cloned().collect();
+    assert!(!left.iter().any(|name| name.starts_with("job-")) && left.contains(&"old".to_owned()), "{left:?}");
 
     audit.mended(2 * HOUR, &["--stale-after", "1h"], "long-empty-group", "old");
     assert!(broker.truth()["groups"]["old"].is_null());

@@ -32,9 +32,10 @@ impl Commands {
         format!("{tool} --bootstrap-server {}", word(self.bootstrap.as_bytes()))
     }
 
-    /// Deletes a group with all its offsets. It must be empty.
-    pub fn delete(&self, kind: GroupType, group: &[u8]) -> String {
-        format!("{} --delete --group {}", self.groups_tool(kind), word(group))
+    /// Deletes a group with all its offsets. It must be empty. None of a streams group, of which the tool of 4.1 deletes the
+    /// application's internal topics, too, unasked.
+    pub fn delete(&self, kind: GroupType, group: &[u8]) -> Option<String> {
+        (kind != GroupType::Streams).then(|| format!("{} --delete --group {}", self.groups_tool(kind), word(group)))
     }
 
     /// Deletes offsets of a topic: all, or those of some partitions. A broker refuses that for a topic or a partition that
@@ -50,6 +51,24 @@ impl Commands {
         let (tool, topic) = (self.groups_tool(kind), topic_word(topic, partitions));
         let done = if kind == GroupType::Streams { "--dry-run" } else { "--execute" };
         format!("{tool} --reset-offsets --group {} {} {topic} {to} {done}", word(group), topic_option(kind))
+    }
+
+    /// Commits offsets of a topic anew, as they were, whether or not the broker still has them (`--to-current` would go to the
+    /// end of a partition of which it has none). None where the tool only shows what it would do, or the names or their
+    /// number are too much for a line.
+    pub fn commit_anew(&self, kind: GroupType, group: &[u8], topic: &[u8], offsets: &[(i32, i64)]) -> Option<String> {
+        const MOST: usize = 500;
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        if !matches!(kind, GroupType::Classic | GroupType::Consumer) || offsets.len() > MOST {
+            return None;
+        }
+        let topic = std::str::from_utf8(topic).ok().filter(|topic| topic.bytes().all(|byte| is_plain(&byte)))?;
+        let lines: Vec<_> = offsets.iter().map(|(partition, offset)| format!("{topic},{partition},{offset}")).collect();
+        let (tool, group) = (self.groups_tool(kind), word(group));
+        Some(format!(
+            "f=$(mktemp) && printf '%s\\n' {} > $f && {tool} --reset-offsets --group {group} --from-file $f --execute",
+            lines.join(" ")
+        ))
     }
 
     /// Makes a topic that is gone, and deletes it again, upon which coordinators forget all offsets of it.
@@ -77,18 +96,18 @@ impl Commands {
         )
     }
 
-    /// Deletes the silent groups of a family, which a regular expression matches. Their names must not hold line feeds: the
-    /// pipe takes each line for a name.
-    /// `groups` goes by commits alone, so what changed otherwise behind `silent_since` (ms since 1970) is left out by jq.
-    pub fn delete_family(&self, regex: &str, silent_for_ms: i64, silent_since: i64) -> String {
+    /// Deletes the silent groups of a family, which the finding lists. Their names must not hold line feeds: the pipe takes
+    /// each line for a name.
+    pub fn delete_family(&self, pattern: &str, silent_for_ms: i64) -> String {
         let bootstrap = word(self.bootstrap.as_bytes());
         let reading = if self.reading.is_empty() { String::new() } else { format!(" {}", self.reading) };
         format!(
-            "grouplog groups --group-regex {} --state Empty --inactive-for {}{reading} --format jsonl -- {} | \
-             jq -r 'select((.stateTimestamp // 0) < {silent_since}) | \"--group\", .group' | xargs -d '\\n' -n 200 kafka-consumer-groups.sh --bootstrap-server {bootstrap} --delete",
-            word(regex.as_bytes()),
+            "grouplog audit --only group-family --stale-after {}{reading} --format jsonl -- {} | jq -r --arg p {} \
+             'select(.facts.pattern == $p) | .facts.deletable[] | \"--group\", .' | \
+             xargs -r -d '\\n' -n 200 kafka-consumer-groups.sh --bootstrap-server {bootstrap} --delete",
             span(silent_for_ms),
             self.paths,
+            word(pattern.as_bytes()),
         )
     }
 }

@@ -176,6 +176,14 @@ impl Finding {
         }
     }
 
+    /// With the command that puts it right, if there is one.
+    pub fn command(self, command: Option<String>) -> Self {
+        match command {
+            Some(command) => self.fact("command", command),
+            None => self,
+        }
+    }
+
     /// With a fact.
     pub fn fact(mut self, name: &'static str, fact: impl Into<Fact>) -> Self {
         self.facts.push((name, fact.into()));

@@ -10,9 +10,11 @@ use std::collections::HashSet;
 use std::path::Path;
 
 /// Facts that say what a finding is about.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 14] = [
     "topic",
     "topicPartition",
+    "partitions",
+    "side",
     "member",
     "instanceId",
     "producerId",
@@ -58,7 +60,9 @@ fn identity(finding: &Value) -> String {
     let facts = NAMES.iter().map(|name| &finding["facts"][*name]);
     // What counts those that are not listed stands for other ones when it counts more.
     let more = &finding["facts"][if finding["code"] == Code::More.name() { "count" } else { "" }];
-    let parts = [&finding["code"], &finding["partition"], &finding["group"], more].into_iter().chain(facts);
+    // A producer's next transaction is another one.
+    let begun = &finding["facts"][if finding["facts"]["producerId"].is_null() { "" } else { "firstOffset" }];
+    let parts = [&finding["code"], &finding["partition"], &finding["group"], more, begun].into_iter().chain(facts);
     parts.map(Value::to_string).collect::<Vec<_>>().join("\u{1f}")
 }
 

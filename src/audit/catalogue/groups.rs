@@ -16,12 +16,12 @@ macro_rules! groups {
                 LongEmpty "long-empty-group" Warning {
                     means "A group without members whose last sign of life is older than --stale-after. Its offsets are kept in the log and in the coordinator's memory."
                     comes "An application that was switched off, a group id that was used once, a long or infinite offsets.retention.minutes."
-                    next "If nobody needs its position any more, delete it: the finding has the command. Save it before with 'grouplog describe GROUP --format json'."
+                    next "If nobody needs its position any more, delete it: the finding has the command (of a streams group use kafka-streams-groups.sh --delete, which on 4.1 deletes the application's internal topics, too). Save it before with 'grouplog describe GROUP --format json'."
                 }
                 Family "group-family" Warning {
                     means "Many groups whose names differ only in a UUID, a long hexadecimal number or a counter. They were made by one program, and every one costs records, memory in the coordinator and time in every listing."
                     comes "A group.id that is made anew for every process (console-consumer-12345, app-UUID), with a retention that keeps them for days. Info while most of them are alive."
-                    next "Fix the program to use one group.id, or let it delete its group at the end. The finding has a command that deletes those without members."
+                    next "Fix the program to use one group.id, or let it delete its group at the end. The finding has a command that deletes those that are silent, and lists them."
                 }
                 NeverStable "never-stable-group" Warning {
                     means "A group that does not become Stable: for a consumer or streams group the log ends in Assigning, Reconciling or NotReady longer ago than its members' rebalance timeout allows; for a classic group every generation in the log ended without members."
@@ -30,9 +30,9 @@ macro_rules! groups {
                     since "Consumer groups from 4.0, streams groups from 4.1 on; classic groups in every release."
                 }
                 Storm "rebalance-storm" Warning {
-                    means "A group went through more than 20 rebalances in a row with no more than a minute between two of them. Every one writes the whole membership and stops all classic members."
+                    means "A group went through more than 20 rebalances in a row with no more than a minute between two of them (in the newer protocols, where each member that comes or goes is one, three more for each member). Every one writes records, and in a classic group the whole membership, and stops all members."
                     comes "Timeouts that are too short for the work (max.poll.interval.ms, session.timeout.ms), a member that crashes and comes back, two members with one instance id."
-                    next "'grouplog history GROUP' names the clients that come and go. Raise max.poll.interval.ms, or use static membership or the consumer protocol."
+                    next "'grouplog history GROUP' names the clients that come and go. Raise max.poll.interval.ms, or use static membership, or for a classic group the consumer protocol."
                 }
                 Mixed "mixed-protocols" Info {
                     means "A consumer group has members of the classic protocol, too: a migration on its way (KIP-848)."

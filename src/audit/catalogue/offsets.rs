@@ -11,7 +11,7 @@ macro_rules! offsets {
                 Expired "expired-offsets" Warning {
                     means "Offsets that are due for removal under --retention (or by the time in the commit itself): a running broker removes them within minutes, and the group then starts from auto.offset.reset."
                     comes "The group is Empty, or nobody in it subscribes to the topic, for longer than the retention. The rule is named: see 'grouplog describe --retention'."
-                    next "If the position is wanted, save it ('grouplog describe GROUP --format json') and commit it anew with the command of the finding, which counts as a new commit."
+                    next "If the position is wanted, commit it anew with the command of the finding, which names every offset, so that it works also when the broker has removed them (--to-current would then go to the end). Of many partitions, or a streams group, take them from 'grouplog describe GROUP --format json'."
                     since "Rules of 2.1 and later (KIP-211, KIP-496); before, each commit carried its own time."
                 }
                 Expiring "expiring-offsets" Warning {

@@ -17,13 +17,13 @@ macro_rules! transactions {
                 Hanging "hanging-transaction" Warning {
                     means "A transaction has been open for longer than any producer may ask for (--max-transaction-timeout, 15 minutes by default): it will not end by itself. Its keys stay unstable, and the cleaner stops in front of it: where it begins in a closed segment, the finding says how much that keeps from being cleaned."
                     comes "A marker that was lost, or a transactional write that arrived behind the marker (KIP-664, KIP-890)."
-                    next "End it with the command of the finding. --start-offset lets the broker look up the rest; brokers before 3.0 have no such tool."
+                    next "End it with the command of the finding. --start-offset lets the broker look up the rest; of a broker before 3.0 it cannot, and 'grouplog txns' has the command with all of it (kafka-transactions.sh of a newer release speaks to it)."
                     since "0.11 and later; transaction.version 2 (4.0) keeps it from happening anew. kafka-transactions.sh since 3.0."
                 }
                 Pinned "cleaner-pinned" Warning {
                     means "The first open transaction begins in a closed segment, and is not open for long enough to hang: the cleaner takes nothing from there on, and the partition grows meanwhile."
                     comes "A transaction that is open while a segment is closed behind its first commit. One that does not end becomes a hanging-transaction."
-                    next "Wait for its end. If it does not end by itself (see hanging-transaction), end it with the command of the finding; the cleaner then goes on."
+                    next "Wait for its end: to abort what its producer is still at breaks exactly-once. If it does not end by itself it becomes a hanging-transaction, which has the command; 'grouplog txns --open' shows whose it is."
                     since "0.11 and later."
                 }
             }

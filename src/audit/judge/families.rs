@@ -5,6 +5,7 @@
 use super::{Ground, OneGroup};
 use crate::audit::settings::Settings;
 use crate::audit::{Code, Fact, Finding, Severity};
+use crate::model::view::GroupType;
 use crate::words::counted;
 use std::collections::BTreeMap;
 
@@ -22,6 +23,8 @@ pub(super) struct Family {
     empty: usize,
     /// Without members, and silent for long.
     silent: usize,
+    /// Of these, such as kafka-consumer-groups.sh deletes.
+    deletable: Vec<Vec<u8>>,
     /// Their offsets.
     offsets: usize,
     /// The first and the last sign of life of any, in ms since 1970.
@@ -46,7 +49,12 @@ impl Names {
         let empty = one.group.members.is_empty();
         family.count += 1;
         family.empty += usize::from(empty);
-        family.silent += usize::from(empty && settings.is_stale(sign));
+        if empty && settings.is_stale(sign) {
+            family.silent += 1;
+            if matches!(one.group.kind, GroupType::Classic | GroupType::Consumer) {
+                family.deletable.push(one.group.name.clone());
+            }
+        }
         family.offsets += one.group.offsets.len();
         if sign >= 0 {
             let (first, last) = family.signs.unwrap_or((sign, sign));
@@ -87,7 +95,7 @@ fn of_family(pattern: &str, family: &Family, ground: &Ground<'_>) -> Finding {
         counted(family.offsets as u64, "offset"),
     );
     let severity = if family.empty * 2 > family.count { Severity::Warning } else { Severity::Info };
-    let examples = family.examples.iter().map(|name| Fact::Name(name.clone())).collect();
+    let names = |names: &[Vec<u8>]| Fact::List(names.iter().map(|name| Fact::Name(name.clone())).collect());
     let finding = Finding::new(Code::Family, message)
         .severity(severity)
         .fact("pattern", pattern)
@@ -97,19 +105,13 @@ fn of_family(pattern: &str, family: &Family, ground: &Ground<'_>) -> Finding {
         .fact("offsets", family.offsets as u64)
         .fact("firstSign", family.signs.map(|(first, _)| first))
         .fact("lastSign", family.signs.map(|(_, last)| last))
-        .fact("examples", Fact::List(examples));
+        .fact("examples", names(&family.examples))
+        .fact("deletable", names(&family.deletable));
     // A command that takes lines for names would delete others than these.
-    if family.silent == 0 || pattern.contains(['\n', '\0']) {
+    if family.deletable.is_empty() || pattern.contains(['\n', '\0']) {
         return finding;
     }
-    finding.fact(
-        "command",
-        settings.commands.delete_family(
-            &regex_of(pattern),
-            settings.stale_after,
-            settings.now.saturating_sub(settings.stale_after),
-        ),
-    )
+    finding.fact("command", settings.commands.delete_family(pattern, settings.stale_after))
 }
 
 /// The pattern of a name that holds a UUID, a long hexadecimal number or a counter: with `<uuid>`, `<hex>` or `<n>` in
@@ -165,30 +167,6 @@ fn is_uuid(text: &str) -> bool {
         && bytes.get(36).is_none_or(|byte| !byte.is_ascii_alphanumeric())
 }
 
-/// The regular expression for a pattern.
-fn regex_of(pattern: &str) -> String {
-    let mut regex = String::new();
-    let mut rest = pattern;
-    while let Some(c) = rest.chars().next() {
-        let known = [
-            ("<uuid>", "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
-            ("<hex>", "[0-9a-fA-F]+"),
-            ("<n>", "[0-9]+"),
-        ];
-        if let Some((mark, expression)) = known.iter().find(|(mark, _)| rest.starts_with(mark)) {
-            regex.push_str(expression);
-            rest = rest.get(mark.len()..).unwrap_or_default();
-            continue;
-        }
-        if c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | ' ' | '/' | ':' | '@') {
-            regex.push('\\');
-        }
-        regex.push(c);
-        rest = rest.get(c.len_utf8()..).unwrap_or_default();
-    }
-    regex
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,13 +185,5 @@ mod tests {
             assert_eq!(pattern_of(name.as_bytes()).as_deref(), pattern, "{name}");
         }
         assert_eq!(pattern_of(b"\xff1"), None);
-    }
-
-    #[test]
-    fn a_pattern_selects_its_family() {
-        for name in ["a.b+6f1ed002-ab5c-4cf5-9d1e-3a1f0c2b7d11", "x(1)", "job_deadbeefdeadbeef0123", "größe 7"] {
-            let regex = regex_of(&pattern_of(name.as_bytes()).unwrap());
-            assert!(regex::Regex::new(&format!("^(?:{regex})$")).unwrap().is_match(name), "{regex}");
-        }
     }
 }

@@ -5,6 +5,7 @@
 use super::families::pattern_of;
 use super::members::shown;
 use super::{Ground, OneGroup};
+use crate::audit::watch::turns::GroupTurns;
 use crate::audit::{Code, Fact, List};
 use crate::model::assemble::kind_of_type;
 use crate::model::view::{GroupState, GroupType, Member};
@@ -48,7 +49,7 @@ fn empty(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
         if age.is_none_or(|age| age > CHECK_INTERVAL) {
             let message = "no members and no offsets: nothing is left of it";
             let finding = one.finding(Code::DeadGroup, message);
-            list.push(finding.age(age).fact("command", command()));
+            list.push(finding.age(age).command(command()));
         }
         return;
     }
@@ -65,7 +66,7 @@ fn empty(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
     let message = format!("no members and {offsets}; the last sign of life is {} old", span(age));
     let finding = one.finding(Code::LongEmpty, message);
     let finding = finding.fact("lastSign", sign).age(Some(age)).fact("offsets", group.offsets.len() as u64);
-    list.push(finding.fact("groupType", group.kind.name()).fact("command", command()));
+    list.push(finding.fact("groupType", group.kind.name()).command(command()));
 }
 
 fn unstable(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
@@ -96,7 +97,12 @@ fn unstable(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
 }
 
 fn storm(one: &OneGroup<'_>, list: &mut List) {
-    let Some(turns) = one.turns.filter(|turns| turns.longest.turns > CALM) else { return };
+    // In the newer protocols each member that comes or goes is a turn: a deployment stops and starts all of them.
+    let deployed = |turns: &GroupTurns| match one.group.kind {
+        GroupType::Classic => 0,
+        _ => turns.range.map_or(0, |(_, most)| most.saturating_mul(3)),
+    };
+    let Some(turns) = one.turns.filter(|turns| turns.longest.turns > CALM + deployed(turns)) else { return };
     let row = turns.longest;
     let length = row.to.saturating_sub(row.from).max(1);
     let an_hour = (row.turns - 1).saturating_mul(3_600_000) / length.unsigned_abs();

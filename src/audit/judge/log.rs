@@ -167,7 +167,10 @@ fn cleaner(subject: &Subject<'_>, ground: &Ground<'_>) -> Option<Finding> {
     let closed: Vec<_> = closed.iter().filter(may_be_cleaned).collect();
     let dirty: Vec<_> = closed.iter().copied().filter(is_dirty).collect();
     let dirty_bytes: u64 = dirty.iter().map(|segment| segment.len).sum();
-    let closed_bytes: u64 = closed.iter().map(|segment| segment.len).sum();
+    // As the broker counts, a segment that the checkpoint lies in is on both sides.
+    let is_clean = |segment: &&&SegmentShape| segment.base_offset.is_some_and(|base| base < from);
+    let clean_bytes: u64 = closed.iter().filter(is_clean).map(|segment| segment.len).sum();
+    let closed_bytes = clean_bytes + dirty_bytes;
     let latest = dirty.iter().map(|segment| segment.latest).max()?;
     let waiting = ground.settings.age(latest)?;
     if dirty_bytes * 2 <= closed_bytes || waiting <= PATIENCE {
@@ -209,7 +212,10 @@ fn reason(
         return ("damage", format!("{segment} is damaged at byte {position}, and the cleaner stops there"));
     }
     match (checkpoint, valid) {
-        (None, _) => ("never-cleaned", "its checkpoint does not name the partition, so it never came".to_owned()),
+        (None, _) => (
+            "never-cleaned",
+            "its checkpoint does not name the partition: it never came, or the line was lost".to_owned(),
+        ),
         (Some(at), None) => ("bad-checkpoint", format!("its checkpoint says {at}, which lies outside of the log")),
         (Some(at), Some(_)) => ("checkpoint-behind", format!("its checkpoint stays at {at}, and no file shows why")),
     }

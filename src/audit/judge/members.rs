@@ -107,14 +107,15 @@ fn parts(one: &OneGroup<'_>, ground: &Ground<'_>, list: &mut List) {
     let up_to_date = has_target_epoch && one.group.assignment_epoch >= one.group.group_epoch;
     // A group of leftovers alone can be deleted.
     let nobody = parts.values().all(|[own, ..]| !own);
+    let log_offsets: BTreeMap<_, _> = one.group.members.iter().map(|it| (it.id.as_slice(), it.log_offset)).collect();
     for (member, there) in parts {
         let Some((code, message)) = of_parts(there, [own, target, current], up_to_date) else { continue };
-        let log_offset = one.group.members.iter().find(|it| it.id == member).map_or(-1, |it| it.log_offset);
+        let log_offset = log_offsets.get(member).copied().unwrap_or(-1);
         let finding = one.finding(code, format!("member {}: {message}", shown(member))).offset(log_offset);
         let finding = finding.fact("member", Fact::Name(member.to_vec()));
         let dead = code == Code::OrphanMember && nobody;
         list.push(if dead {
-            finding.fact("command", ground.settings.commands.delete(one.group.kind, &one.group.name))
+            finding.command(ground.settings.commands.delete(one.group.kind, &one.group.name))
         } else {
             finding
         });

@@ -178,7 +178,7 @@ fn finding(one: &OneGroup<'_>, topic: &[u8], trouble: Trouble, case: &Case<'_>, 
         .fact("committed", Fact::List(case.commits.iter().map(|(_, commit)| Fact::Int(commit.offset)).collect()))
         .fact("lastCommit", newest);
     let finding = of_trouble(finding, topic, trouble, case, ground);
-    match command(one, topic, &partitions, trouble, ground) {
+    match command(one, topic, case, trouble, ground) {
         // Offsets of a topic are deleted while the group reads others.
         Some(command) if matches!(trouble, Trouble::Unsubscribed | Trouble::TopicGone) => {
             finding.fact("command", command)
@@ -204,22 +204,28 @@ fn of_trouble(finding: Finding, topic: &[u8], trouble: Trouble, case: &Case<'_>,
                     ("end", ends.map(|ends| ends.end).into()),
                 ])
             };
-            finding.fact("logs", Fact::List(case.commits.iter().map(ends).collect()))
+            let side = if trouble == Trouble::BelowStart { "below" } else { "above" };
+            finding.fact("side", side).fact("logs", Fact::List(case.commits.iter().map(ends).collect()))
         }
         _ => finding,
     }
 }
 
-fn command(one: &OneGroup<'_>, topic: &[u8], all: &[i32], trouble: Trouble, ground: &Ground<'_>) -> Option<String> {
+fn command(one: &OneGroup<'_>, topic: &[u8], case: &Case<'_>, trouble: Trouble, ground: &Ground<'_>) -> Option<String> {
     let (group, commands) = (one.group, &ground.settings.commands);
-    if group.kind == GroupType::Share {
+    // Of a topic that is gone, a broker takes no command but that which makes it anew.
+    let is_gone = ground.settings.topics.as_ref().is_some_and(|list| list.topic(topic).is_none());
+    if group.kind == GroupType::Share || is_gone && trouble != Trouble::TopicGone {
         return None;
     }
-    let named = all.get(..NAMED.min(all.len())).unwrap_or_default();
-    let reset = |to: &str| Some(commands.reset(group.kind, &group.name, topic, named, to));
+    let all: Vec<i32> = case.commits.iter().map(|(partition, _)| *partition).collect();
+    let reset = |to: &str| Some(commands.reset(group.kind, &group.name, topic, &all, to));
     match trouble {
         // It goes by itself; to have it stay, the same is committed again.
-        Trouble::Expired(_) | Trouble::Expiring(_) => reset("--to-current"),
+        Trouble::Expired(_) | Trouble::Expiring(_) => {
+            let offsets: Vec<_> = case.commits.iter().map(|(partition, commit)| (*partition, commit.offset)).collect();
+            commands.commit_anew(group.kind, &group.name, topic, &offsets)
+        }
         Trouble::Unsubscribed => Some(commands.delete_offsets(group.kind, &group.name, topic, &[])),
         Trouble::TopicGone => {
             let most = u32::try_from(*all.iter().max()?).ok().filter(|most| *most < MOST_REMADE)?;

@@ -24,6 +24,8 @@ pub struct Survey {
     placed: Vec<(Vec<u8>, i32)>,
     /// Numbers of the partitions that lie in the log dirs.
     folders: BTreeSet<i32>,
+    /// Of those that were looked over.
+    seen: BTreeSet<i32>,
 }
 
 /// What came of it.
@@ -64,12 +66,16 @@ impl Survey {
         settings: &Settings,
     ) {
         let all = Groups::of(state);
+        // Of replicas one tells what groups there are.
+        let is_copy = partition.is_some_and(|number| !self.seen.insert(number));
         let members_before = self.hosts.members();
         for name in all.names() {
             let Some(group) = all.group(name, topics).filter(|group| !group.is_shell()) else { continue };
             let one =
                 super::OneGroup { group: &group, records: Vec::new(), turns: watch.turns.group(name), commits: None };
-            self.names.add(&one, settings);
+            if !is_copy {
+                self.names.add(&one, settings);
+            }
             group.members.iter().for_each(|member| self.hosts.add(&member.client_host));
             if let Some(partition) = partition {
                 self.placed.push((name.to_vec(), partition));

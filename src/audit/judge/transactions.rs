@@ -63,10 +63,9 @@ fn of_transaction(subject: &Subject<'_>, it: &Transaction, held_up: Option<u64>,
         .fact("pinnedClosedBytes", held_up.unwrap_or(0))
         .fact("lastStableOffset", found.last_stable_offset)
         .fact("doubt", it.doubt.map(|doubt| doubt.code()));
-    match subject.partition.filter(|_| code != Code::OpenTransaction) {
-        Some(partition) => finding.fact("command", settings.commands.abort(partition, first)),
-        None => finding,
-    }
+    // One that its producer may still end is not to be aborted.
+    let command = subject.partition.filter(|_| code == Code::Hanging);
+    finding.command(command.map(|partition| settings.commands.abort(partition, first)))
 }
 
 fn message(it: &Transaction, age: Option<i64>, groups: &BTreeSet<&[u8]>, pinned: u64, held_up: Option<u64>) -> String {

@@ -153,7 +153,9 @@ pub fn why(stats: &Stats, known: &Known, settings: &Settings) -> Option<Why> {
     let end = stats.counted.end_offset.max(active.base_offset);
     let (first_dirty, oddity) = first_dirty(known, end);
     let open_from = stats.open.first().map(|open| open.first_offset);
-    let by_lag = too_young(closed, first_dirty, settings).map(|segment| segment.base_offset);
+    // What is clean up to the last segment leaves nothing that could wait.
+    let waiting = if first_dirty < active.base_offset { closed } else { &[] };
+    let by_lag = too_young(waiting, first_dirty, settings).map(|segment| segment.base_offset);
     let bounds = [open_from, by_lag].into_iter().flatten();
     let offset = bounds.fold(active.base_offset, i64::min);
     let first_uncleanable = segment_of(segments, offset).map_or(active.base_offset, |it| it.base_offset);
@@ -161,7 +163,7 @@ pub fn why(stats: &Stats, known: &Known, settings: &Settings) -> Option<Why> {
     let clean_bytes = below(segments, first_dirty).map(|it| it.len).sum();
     let cleanable = between(segments, first_dirty, to);
     let cleanable_bytes: u64 = cleanable.iter().map(|it| it.len).sum();
-    let oldest = from(closed, first_dirty).filter_map(|it| it.first_time).filter(|it| *it > 0).min();
+    let oldest = from(waiting, first_dirty).filter_map(|it| it.first_time).filter(|it| *it > 0).min();
     let oldest_dirty_ms = oldest.map(|oldest| settings.now.saturating_sub(oldest).max(0));
     let all = clean_bytes + cleanable_bytes;
     let dirty_ratio = (all > 0).then(|| cleanable_bytes as f64 / all as f64);

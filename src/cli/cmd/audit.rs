@@ -8,7 +8,7 @@ use crate::audit::log_ends::LogEnds;
 use crate::audit::settings::{DAY, Settings};
 use crate::audit::topic_list::TopicList;
 use crate::audit::watch::{Watch, Watching};
-use crate::audit::{Code, Finding, Room, Severity};
+use crate::audit::{Code, Fact, Finding, Room, Severity};
 use crate::cli::Usage;
 use crate::cli::args::{AuditArgs, AuditFormat, TextFormat};
 use crate::cli::baseline::Baseline;
@@ -55,8 +55,11 @@ pub fn run(args: &AuditArgs, context: &mut Context) -> Result<Outcome> {
     let log_dirs = log_dirs(&partitions)?;
     let log_dir_count = crate::cli::state::log_dirs(partitions.iter()).len();
     let (read, unreadable) = read(args, &settings, partitions, context)?;
-    say_age(&read, &settings, context);
+    say_age(&read, &settings, args.moments.clock.now.is_some(), context);
     say_other_topics(&read, &settings, context);
+    if !args.choice.is_empty() && !any_group(&read, &wanted.groups) {
+        context.note("--group: no such group is in what was given");
+    }
     let topics = topics(&read, &settings);
     let survey = survey(&read, &topics, &settings);
     let ground = Ground { settings: &settings, topics: &topics, survey: &survey };
@@ -85,6 +88,10 @@ pub fn run(args: &AuditArgs, context: &mut Context) -> Result<Outcome> {
     Ok(if all.iter().any(|it| it.severity > Severity::Info) { Outcome::Findings } else { Outcome::Clean })
 }
 
+fn any_group(read: &[Read], wanted: &GroupFilter) -> bool {
+    read.iter().any(|it| Groups::of(&it.state).names().any(|name| wanted.matches(name)))
+}
+
 /// Refuses to be asked only for what cannot be found: nothing found would look like nothing wrong.
 fn can_be_listed(args: &AuditArgs) -> Result<(), Usage> {
     let why_not = |code: &&Code| Some((code.name(), why_not_listed(**code, args)?));
@@ -100,6 +107,9 @@ fn why_not_listed(code: Code, args: &AuditArgs) -> Option<&'static str> {
         _ if args.ignore.contains(&code) => Some("--ignore leaves it out"),
         Code::TopicGone | Code::PartitionGone if args.moments.topics.is_none() => {
             Some("which topics there are is told by --topics FILE only")
+        }
+        Code::Family | Code::Addresses if !args.choice.is_empty() => {
+            Some("it is about all groups, and --group asks for some")
         }
         Code::OutOfRange if args.log_ends.is_none() => Some("where logs end is told by --log-ends FILE only"),
         _ => None,
@@ -126,8 +136,19 @@ impl<'a> Wanted<'a> {
         finding.severity >= least(args.min_severity)
             && (args.only.is_empty() || args.only.contains(&finding.code))
             && !args.ignore.contains(&finding.code)
-            && (args.choice.is_empty() || finding.group.as_deref().is_some_and(|group| self.groups.matches(group)))
+            && (args.choice.is_empty() || self.is_of_groups(finding))
             && !self.is_known(finding)
+    }
+
+    /// Whether a finding is about one of the groups that are asked for, or puts in doubt what is known of any.
+    fn is_of_groups(&self, finding: &Finding) -> bool {
+        let of_several = finding.facts.iter().filter(|(name, _)| *name == "groups").any(|(_, fact)| match fact {
+            Fact::List(names) => names.iter().any(|it| matches!(it, Fact::Name(name) if self.groups.matches(name))),
+            _ => false,
+        });
+        matches!(finding.code, Code::NotReplayed | Code::SegmentUnreadable)
+            || of_several
+            || finding.group.as_deref().is_some_and(|group| self.groups.matches(group))
     }
 
     fn is_known(&self, finding: &Finding) -> bool {
@@ -150,7 +171,7 @@ fn listing(args: &AuditArgs, context: &Context) -> Listing {
 /// The code by which a finding stands: what counts more of one code stands behind those.
 fn of(finding: &Finding) -> Code {
     let of = finding.facts.iter().find_map(|(name, fact)| match fact {
-        crate::audit::Fact::Text(code) if *name == "of" => Code::of_name(code),
+        Fact::Text(code) if *name == "of" => Code::of_name(code),
         _ => None,
     });
     of.unwrap_or(finding.code)
@@ -281,13 +302,18 @@ fn on(partition: &Partition, finding: Finding) -> Finding {
 }
 
 /// Ages count from now, which makes everything in an old copy look stale.
-fn say_age(read: &[Read], settings: &Settings, context: &Context) {
+fn say_age(read: &[Read], settings: &Settings, is_given: bool, context: &Context) {
     let latest = read.iter().map(|it| it.watch.shape.latest).max().unwrap_or(-1);
-    if let Some(age) = settings.age(latest).filter(|age| *age > DAY) {
-        context.note(&format!(
+    match settings.age(latest) {
+        Some(age) if age > DAY && !is_given => context.note(&format!(
             "the newest record is {} old: ages count from now. If this is a copy, give --now {latest}",
             span(age)
-        ));
+        )),
+        Some(age) if age < -DAY => context.note(&format!(
+            "the newest record lies {} ahead of now, so that nothing looks old: is --now in milliseconds?",
+            span(-age)
+        )),
+        _ => {}
     }
 }
 

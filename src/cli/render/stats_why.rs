@@ -227,7 +227,7 @@ fn next_step(told: &Told<'_>, why: &Why) -> Vec<String> {
     }
 }
 
-/// When the first open transaction wrote last, in ms since 1970.
+/// When the first open transaction began, in ms since 1970.
 fn first_time(told: &Told<'_>) -> i64 {
-    told.stats.open.first().map_or(-1, |open| open.last_timestamp)
+    told.stats.open.first().map_or(-1, |open| open.first_timestamp)
 }

@@ -3,10 +3,14 @@
 //! Must not know: what stands in the cells.
 
 use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
+use std::borrow::Cow;
 
 /// Words up to this many characters stay whole, even if the table gets wider than the terminal: a number or a time that
 /// is broken over lines cannot be read.
 const LONGEST_WORD: usize = 24;
+
+/// So many characters of a cell stand in a table: more are of use to programs only, and comfy-table counts in 16 bits.
+const LONGEST_CELL: usize = 1000;
 
 /// How wide and how bright a table may be.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +73,7 @@ impl Table {
             Looking::Bright => Cell::new(name).add_attribute(Attribute::Bold),
             Looking::Plain => Cell::new(name),
         }));
-        table.add_rows(&self.rows);
+        table.add_rows(self.rows.iter().map(|row| row.iter().map(|cell| shortened(cell))));
         for (i, column) in table.column_iter_mut().enumerate() {
             column.set_padding((0, 2));
             let cells =
@@ -113,6 +117,17 @@ impl Table {
     }
 }
 
+/// What of a cell stands in a table.
+fn shortened(cell: &str) -> Cow<'_, str> {
+    match cell.char_indices().nth(LONGEST_CELL) {
+        None => Cow::Borrowed(cell),
+        Some((end, _)) => {
+            let left = cell.get(..end).unwrap_or_default();
+            Cow::Owned(format!("{left}… ({} more characters)", cell.chars().count() - LONGEST_CELL))
+        }
+    }
+}
+
 fn is_number(cell: &str) -> bool {
     cell == "-" || cell.parse::<i64>().is_ok()
 }
@@ -152,6 +167,17 @@ mod tests {
         let mut table = Table::new(&["GROUP", "N"]);
         table.row(vec!["a,b \"c\"\nd".into(), "1".into()]);
         assert_eq!(table.csv(), "group,n\n\"a,b \"\"c\"\"\nd\",1\n");
+    }
+
+    #[test]
+    fn a_cell_of_any_length_is_no_harm() {
+        let mut table = Table::new(&["A", "B", "C"]);
+        let long = "🚀".repeat(70_000);
+        table.row(vec![long.clone(), long.clone(), long]);
+        for width in [None, Some(80)] {
+            let text = table.text(Looks { width, color: Looking::Plain });
+            assert!(width.is_some() || text.contains("… (69000 more characters)"));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::onlooker::{Nobody, NoteOf, Onlooker};
 use super::places::Places;
 use super::survey::{Damage, OpenTransaction, Place, Remedy, Survey};
 use crate::fault::FaultKind;
-use crate::log::batch::Header;
+use crate::log::batch::{Header, LOG_APPEND_TIME};
 use crate::log::{Batch, Control, Hole, Inflater, Segment, Span};
 use crate::machine::map::{HELD, WINDOW};
 use crate::rewrite::interrupt::Interrupt;
@@ -39,6 +39,7 @@ struct Pending {
     epoch: i16,
     first_offset: i64,
     last_offset: i64,
+    first_timestamp: i64,
     last_timestamp: i64,
     batches: u64,
     /// Where those begin that are to be cleaned, counted through all segments.
@@ -143,6 +144,7 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
             first_offset: pending.first_offset,
             last_offset: pending.last_offset,
             batches: pending.batches,
+            first_timestamp: pending.first_timestamp,
             last_timestamp: pending.last_timestamp,
         });
         self.survey.open = open.collect();
@@ -317,6 +319,7 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
             epoch: header.producer_epoch,
             first_offset: header.base_offset,
             last_offset: header.last_offset,
+            first_timestamp: first_time(header),
             last_timestamp: header.max_timestamp,
             batches: 0,
             places: Places::default(),
@@ -324,6 +327,7 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
         // A broker that starts at the log start never meets what lies wholly below it.
         if pending.last_offset < self.log_start {
             (pending.first_offset, pending.batches) = (header.base_offset, 0);
+            pending.first_timestamp = first_time(header);
         }
         pending.epoch = header.producer_epoch;
         pending.last_offset = header.last_offset;
@@ -449,6 +453,11 @@ impl<'s, O: Onlooker<'s>> Learner<'s, O> {
             self.damaged_batch(place, fault, Remedy::Rebuild);
         }
     }
+}
+
+/// The time of a batch's first record, in ms since 1970.
+fn first_time(header: &Header) -> i64 {
+    if header.attributes & LOG_APPEND_TIME != 0 { header.max_timestamp } else { header.base_timestamp }
 }
 
 /// Pages that had left memory before batches of a transaction were looked at, and are to leave it again.

@@ -54,6 +54,8 @@ pub struct OpenTransaction {
     pub last_offset: i64,
     /// How many batches it has.
     pub batches: u64,
+    /// The time of its first record, in ms since 1970.
+    pub first_timestamp: i64,
     /// The time of its last batch, in ms since 1970.
     pub last_timestamp: i64,
 }

@@ -293,6 +293,50 @@ fn replicas_are_no_more_groups() {
     assert!(of(&said(&paths), "group-family").is_empty());
 }
 
+/// The note on ages, by which nobody takes an old copy for a sick cluster, nor seconds for milliseconds.
+#[test]
+fn a_clock_that_may_be_wrong_is_told() {
+    let setup = Setup::batches(vec![Bat::of(vec![build::commit(0, "g", "orders", 0, 1)])]);
+    let path = setup.path().to_str().unwrap();
+    let said = |now: &[&str]| setup::run(setup.path(), ["audit", path].into_iter().chain(now.iter().copied())).stderr;
+    assert!(said(&[]).contains("give --now 17000"), "{}", said(&[]));
+    let later = (T0 + 100 * DAY).to_string();
+    assert_eq!(said(&["--now", &later]), "");
+    let seconds = said(&["--now", "1700000000"]);
+    assert!(seconds.contains("ahead of now") && seconds.contains("milliseconds"), "{seconds}");
+}
+
+/// A producer's next transaction, and another side of the log, are other findings.
+#[test]
+fn a_baseline_knows_one_trouble_from_the_next() {
+    let open = |before: Vec<Bat>, at: i64| {
+        let last = Bat::transactional(7, 0, vec![build::commit(at, "g", "orders", 0, 1)]);
+        Setup::batches(before.into_iter().chain([last]).collect()).now(T0 + DAY)
+    };
+    let ended = vec![
+        Bat::transactional(7, 0, vec![build::commit(0, "g", "orders", 0, 1)]),
+        Bat::marker(build::Ending::Abort, 1, T0, 7, 0),
+    ];
+    let at = |offset: i64| {
+        Setup::batches(vec![Bat::of(vec![build::commit(0, "g", "orders", 0, offset)])])
+            .file("ends.csv", "orders,0,10,100\n")
+            .args(&["--log-ends", "ends.csv"])
+    };
+    for (code, old, same, new) in [
+        ("hanging-transaction", open(vec![], 0), open(vec![], 0).now(T0 + 2 * DAY), open(ended, 2)),
+        ("offset-out-of-range", at(5), at(6), at(500)),
+    ] {
+        let base = old.path().join("base.jsonl");
+        let lines: Vec<_> = old.findings().iter().map(Value::to_string).collect();
+        std::fs::write(&base, lines.join("\n")).unwrap();
+        for (setup, left) in [(same, 0), (new, 1)] {
+            let args: Vec<_> =
+                setup.given().iter().map(String::as_str).chain(["--baseline", base.to_str().unwrap()]).collect();
+            assert_eq!(of(&setup.args(&args).findings(), code).len(), left, "{code}");
+        }
+    }
+}
+
 /// Damage is not left out because it is no group's, nor what is about several groups.
 #[test]
 fn what_puts_a_group_in_doubt_is_told_with_it() {

@@ -466,6 +466,26 @@ fn a_checkpoint_in_the_middle_of_a_segment() {
     let (code, found, text) = why(&["--now", "0"], dir.path());
     assert_eq!(code, "up-to-date", "{text}");
     assert_eq!((&found["cleanBytes"], &found["cleanableBytes"]), (&json!(2 * half), &json!(0)));
+    // Nothing waits, however long it would have to.
+    let lag = ["--now", "0", "--min-compaction-lag", "1000d"];
+    let (code, found, text) = why(&lag, dir.path());
+    assert_eq!((code.as_str(), &found["oldestDirtyMs"]), ("up-to-date", &Value::Null), "{text}");
+}
+
+/// When an open transaction began, and not when it last wrote.
+#[test]
+fn since_when_the_cleaner_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let of_producer = |at: i64, time: i64| {
+        let record = Rec { timestamp: time, ..build::commit(at, "g", "t", 0, at) };
+        Bat::transactional(7, 0, vec![record])
+    };
+    let segments = [vec![of_producer(0, T0), of_producer(1, T0 + 5 * MINUTE)], vec![one(2, 1)]];
+    build::write_segments(dir.path(), 3, &segments);
+    checkpoint(dir.path(), 0);
+    let (code, _, text) = why(&["--now", &(T0 + 6 * MINUTE).to_string()], dir.path());
+    assert_eq!(code, "open-transaction", "{text}");
+    assert!(text.contains("it began at 2023-11-14T22:13:20"), "{text}");
 }
 
 /// C65: a checkpoint that is missing, below the start or above the end.

@@ -178,6 +178,11 @@ fn groups() -> Vec<Case> {
             (0..n).map(|i| (T0 + i * 1000, generation("g", i as i32, &[("m1", None, &subscription())]))).collect(),
         )
     };
+    // A group of the newer protocol with one member, that comes and goes.
+    let epochs = |n: i64| {
+        let epoch = |i: i64| (T0 + i * 1000, kv(3, &["g"], v(0).i32(i as i32).end()));
+        Setup::records([(T0, c5("g", "m"))].into_iter().chain((1..=n).map(epoch)).collect())
+    };
     let mixed = |second: Kv| {
         let more = vec![second, c7("g", "m2", &[(T, &[1])]), c8("g", "m2", 5, &[(T, &[1])], &[])];
         at_once([vec![c5_new("g", "m1")], without(consumer_up("g"), 5), more].concat())
@@ -221,6 +226,7 @@ fn groups() -> Vec<Case> {
             assigning.now(T0 + 600_000),
         ),
         case("rebalance-storm", "21 generations in 20 seconds, against 20", storm(21), storm(20)),
+        case("rebalance-storm", "of the newer protocol, three more for each member", epochs(24), epochs(23)),
         case(
             "mixed-protocols",
             "a classic member beside a new one, against two new ones",

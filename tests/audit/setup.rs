@@ -86,6 +86,10 @@ impl Setup {
         Setup { now, ..self.clone() }
     }
 
+    pub fn given(&self) -> &[String] {
+        &self.args
+    }
+
     pub fn args(&self, args: &[&str]) -> Setup {
         Setup { args: args.iter().map(|arg| (*arg).to_owned()).collect(), ..self.clone() }
     }

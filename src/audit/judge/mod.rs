@@ -27,7 +27,7 @@ use crate::model::replay::State;
 use crate::model::topics::Topics;
 use crate::words::counted;
 
-pub use survey::{Survey, Surveyed};
+pub use survey::{Counting, Survey, Surveyed};
 
 /// One partition, and what is known of it.
 pub struct Subject<'s> {

@@ -24,8 +24,15 @@ pub struct Survey {
     placed: Vec<(Vec<u8>, i32)>,
     /// Numbers of the partitions that lie in the log dirs.
     folders: BTreeSet<i32>,
-    /// Of those that were looked over.
-    seen: BTreeSet<i32>,
+}
+
+/// Whether the groups of a partition were counted before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// They were not.
+    Anew,
+    /// They were, in a copy of it.
+    Before,
 }
 
 /// What came of it.
@@ -60,20 +67,19 @@ impl Survey {
     pub fn partition(
         &mut self,
         partition: Option<i32>,
+        counting: Counting,
         state: &State,
         watch: &Watch,
         topics: &Topics,
         settings: &Settings,
     ) {
         let all = Groups::of(state);
-        // Of replicas one tells what groups there are.
-        let is_copy = partition.is_some_and(|number| !self.seen.insert(number));
         let members_before = self.hosts.members();
         for name in all.names() {
             let Some(group) = all.group(name, topics).filter(|group| !group.is_shell()) else { continue };
             let one =
                 super::OneGroup { group: &group, records: Vec::new(), turns: watch.turns.group(name), commits: None };
-            if !is_copy {
+            if counting == Counting::Anew {
                 self.names.add(&one, settings);
             }
             group.members.iter().for_each(|member| self.hosts.add(&member.client_host));

@@ -1,9 +1,10 @@
 //! `audit`: what is wrong or stale.
 
 use super::Outcome;
+use super::origin::may_be_copies;
 use super::verify::{least, log_dir_of, log_dirs};
 use crate::audit::commands::{Commands, word};
-use crate::audit::judge::{self, Ground, Subject, Survey, Surveyed};
+use crate::audit::judge::{self, Counting, Ground, Subject, Survey, Surveyed};
 use crate::audit::log_ends::LogEnds;
 use crate::audit::settings::{DAY, Settings};
 use crate::audit::topic_list::TopicList;
@@ -358,8 +359,14 @@ fn survey(read: &[Read], topics: &Topics, settings: &Settings) -> Surveyed {
             names.filter(|it| it.topic == OFFSETS_TOPIC && it.variant == Variant::Normal).map(|it| it.partition),
         );
     }
-    for it in read {
-        survey.partition(it.partition.number, &it.state, &it.watch, topics, settings);
+    for (i, it) in read.iter().enumerate() {
+        // Of replicas one tells what groups there are.
+        let before = read.get(..i).unwrap_or_default();
+        let counting = match before.iter().any(|other| may_be_copies(&other.partition, &it.partition)) {
+            true => Counting::Before,
+            false => Counting::Anew,
+        };
+        survey.partition(it.partition.number, counting, &it.state, &it.watch, topics, settings);
     }
     survey.finish(settings)
 }

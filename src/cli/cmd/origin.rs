@@ -57,6 +57,11 @@ fn are_copies(one: &Partition, other: &Partition) -> Option<bool> {
     Some(one.value == other.value)
 }
 
+/// Whether two may be copies of one partition: nothing says that they are of two topics.
+pub(super) fn may_be_copies(one: &Partition, other: &Partition) -> bool {
+    one.number.is_some() && one.number == other.number && are_copies(one, other) != Some(false)
+}
+
 /// An error if a copy names another topic id or another cluster than the log or a copy before it. Where a file is missing, or
 /// cannot be made sense of, it says nothing.
 pub(super) fn check(own: &Partition, copies: &[&Partition]) -> Result<()> {

@@ -472,6 +472,41 @@ fn a_checkpoint_in_the_middle_of_a_segment() {
     assert_eq!((code.as_str(), &found["oldestDirtyMs"]), ("up-to-date", &Value::Null), "{text}");
 }
 
+/// Where nothing can be said on stderr, the answer and the exit status are what they were.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stderr_that_takes_nothing_is_no_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = build::write_log(dir.path(), 3, &segment(0, 3, 1));
+    std::fs::create_dir(dir.path().join("__consumer_offsets-4")).unwrap();
+    let missing = dir.path().join("missing");
+    for (path, status) in [(dir.path(), 0), (&folder, 0), (&missing, 1)] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_grouplog"));
+        let output = command.arg("stats").arg(path).stderr(full).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(status), status == 1), "{}", path.display());
+    }
+}
+
+/// A segment is not passed over for the time of its first batch: a clock stepped back behind it, or a bit of it is damaged.
+#[test]
+fn the_first_batch_alone_does_not_date_a_segment() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |at: i64, time: i64| Bat::of(vec![Rec { timestamp: time, ..build::commit(at, "g", "t", 0, at) }]);
+    let skewed: Vec<_> = (0..100).map(|i| at(i, if i == 0 { T0 + 120 * MINUTE } else { T0 + i })).collect();
+    let folder = build::write_segments(dir.path(), 3, &[skewed, vec![at(100, T0 + 200 * MINUTE)]]);
+    let window = format!("{T0}..{}", T0 + 60 * MINUTE);
+    let batches = |document: &Value| partitions(document)[0]["batches"].clone();
+    assert_eq!(batches(&stats(&["--now", "0", "--time", &window], &folder)), json!(99));
+    let path = folder.join(build::segment_name(0));
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[35] ^= 0x40;
+    std::fs::write(&path, bytes).unwrap();
+    let (status, text, _) = run("stats", &["--now", "0", "--time", &window, "--format", "json"], &folder);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((status, batches(&document)), (3, json!(99)), "{text}");
+}
+
 /// When an open transaction began, and not when it last wrote.
 #[test]
 fn since_when_the_cleaner_waits() {

@@ -16,6 +16,7 @@ use crate::escape::one_line;
 use args::{Cli, Command};
 use clap::Parser;
 use cmd::Outcome;
+use std::io::Write as _;
 use std::process::ExitCode;
 use talk::Context;
 
@@ -61,7 +62,8 @@ pub fn main() -> ExitCode {
         Ok(Outcome::Clean | Outcome::Findings) => ExitCode::from(3),
         Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("grouplog: {}", one_line(&format!("{error:#}")));
+            // Nobody may be listening.
+            let _ = writeln!(std::io::stderr(), "grouplog: {}", one_line(&format!("{error:#}")));
             ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
         }
     }

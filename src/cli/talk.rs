@@ -8,7 +8,7 @@ use super::render::table::{Looking, Looks};
 use crate::escape::one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::Cell;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 
 /// The bar moves by no less than this many bytes: asking it reads the clock.
 const STEP: u64 = 1 << 20;
@@ -151,7 +151,8 @@ impl Context {
     }
 
     fn say(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{}", one_line(text)));
+        // Nobody may be listening.
+        self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{}", one_line(text))));
     }
 
     /// Begins long work of so many bytes. The bar shows only on a terminal, and only once the work has taken a while;

@@ -202,18 +202,17 @@ fn stretch(segment: &Segment, range: Range<u64>, begin: Begin, reader: &mut Read
     at
 }
 
-/// Counts a window of time. Index files say where a segment's batches become young enough; a segment whose first batch is
-/// behind the window is left out.
+/// So many batches at the beginning of a segment must lie behind a window for it to be left out: a clock may have stepped back.
+const BEHIND: usize = 16;
+
+/// Counts a window of time. Index files say where a segment's batches become young enough; a segment whose first sound
+/// batches are behind the window is left out.
 pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mut dyn FnMut(u64)) -> io::Result<Stats> {
     let mut reader = Reader::new(Counter::new(aim.log_start).within(Some(window)), aim);
     let (mut before, mut read) = (0, 0);
     for path in paths {
         let segment = open(path)?;
-        let first = segment.spans().find_map(|span| match span {
-            Span::Batch(batch) => Some(batch.header().max_timestamp),
-            Span::Hole(_) => None,
-        });
-        if first.is_none_or(|first| first < window.until) {
+        if !is_behind(&segment, window) {
             reader.counter.segment(&segment);
             let start = start(path, &segment, window);
             read += segment.len().saturating_sub(start);
@@ -233,6 +232,19 @@ pub(super) fn within(paths: &[PathBuf], window: Window, aim: &Aim, progress: &mu
     }
     let (counted, ends) = with_ends(reader.finish(), paths)?;
     Ok(partly(counted, before, read + ends))
+}
+
+/// Whether a segment begins behind a window. A damaged time says nothing.
+fn is_behind(segment: &Segment, window: Window) -> bool {
+    let sound = segment.spans().filter_map(|span| match span {
+        Span::Batch(batch) if batch.check_crc().is_ok() => Some(batch.header().max_timestamp),
+        _ => None,
+    });
+    let mut any = false;
+    sound.take(BEHIND).all(|time| {
+        any = true;
+        time >= window.until
+    }) && any
 }
 
 fn start(path: &std::path::Path, segment: &Segment, window: Window) -> u64 {

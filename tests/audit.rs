@@ -304,6 +304,11 @@ fn a_clock_that_may_be_wrong_is_told() {
     assert_eq!(said(&["--now", &later]), "");
     let seconds = said(&["--now", "1700000000"]);
     assert!(seconds.contains("ahead of now") && seconds.contains("milliseconds"), "{seconds}");
+    // As far apart as numbers are.
+    let record = build::Rec { timestamp: i64::MAX, ..build::commit(0, "g", "orders", 0, 1) };
+    let last = Setup::batches(vec![Bat::of(vec![record])]);
+    let far = setup::run(last.path(), ["audit", "--now", "0001-01-01T00:00:00Z", last.path().to_str().unwrap()]);
+    assert!(far.stderr.contains("ahead of now"), "{}", far.stderr);
 }
 
 /// A producer's next transaction, and another side of the log, are other findings.

@@ -312,7 +312,7 @@ fn say_age(read: &[Read], settings: &Settings, is_given: bool, context: &Context
         )),
         Some(age) if age < -DAY => context.note(&format!(
             "the newest record lies {} ahead of now, so that nothing looks old: is --now in milliseconds?",
-            span(-age)
+            span(age.saturating_neg())
         )),
         _ => {}
     }

@@ -335,7 +335,7 @@ complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l ignore -d 'L
 complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l min-severity -d 'List only findings at least this bad; what is not listed does not make the exit status 3' -r -f -a "info\t'Everything'
 warning\t'What is off, and what is broken'
 error\t'What is lost or wrong'"
-complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l baseline -d 'List only what an earlier run did not: its output with --format jsonl. The same are findings of one code on the same partition, group, topic and partitions, member, transaction. How many were left out is said on stderr' -r -F
+complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l baseline -d 'List only what an earlier run did not: its output with --format jsonl. The same are findings of one code on the same partition, group, topic and partitions, member, transaction, which are not worse and no more than they were. How many were left out is said on stderr' -r -F
 complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l group -d 'Only this group; with * ? [ ] { } a glob, a backslash before one takes it as it is. \'\' is the empty group id' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l group-regex -d 'Only groups that this regular expression matches whole' -r
 complete -c grouplog -n "__fish_grouplog_using_subcommand audit" -l stale-after -d 'Silence for so long is long: empty groups, members that do not commit, migrations that stand still' -r

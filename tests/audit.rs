@@ -311,6 +311,26 @@ fn a_clock_that_may_be_wrong_is_told() {
     assert!(far.stderr.contains("ahead of now"), "{}", far.stderr);
 }
 
+/// Segments that are named one by one are read one by one, and ends of another cluster tell nothing: both are said.
+#[test]
+fn what_cannot_tell_what_is_asked_is_said() {
+    let record = |at: i64| build::commit(at, "g", "orders", 0, 1);
+    let open = Bat::transactional(7, 0, vec![record(0)]);
+    let setup = Setup::segments(&[vec![open], vec![Bat::marker(build::Ending::Commit, 1, T0, 7, 0)]])
+        .file("ends.csv", "other,0,5\n")
+        .file("none.csv", "\n");
+    let dir = setup.path();
+    let said = |args: &[&str]| setup::run(dir, ["audit"].into_iter().chain(args.iter().copied()));
+    let names: Vec<_> = [0, 1].map(|at| format!("__consumer_offsets-12/{}", build::segment_name(at))).into();
+    let pieces = said(&[&names[0], &names[1]]).stderr;
+    assert!(pieces.contains("2 segments, each read as a log of its own"), "{pieces}");
+    assert!(!said(&["."]).stderr.contains("each read"));
+    let foreign = said(&["--log-ends", "ends.csv", "."]).stderr;
+    assert!(foreign.contains("--log-ends: none of the topics"), "{foreign}");
+    let empty = said(&["--log-ends", "none.csv", "."]);
+    assert!(empty.status == 1 && empty.stderr.contains("did kafka-get-offsets.sh fail?"), "{}", empty.stderr);
+}
+
 /// A producer's next transaction, and another side of the log, are other findings.
 #[test]
 fn a_baseline_knows_one_trouble_from_the_next() {

@@ -54,19 +54,20 @@ impl Commands {
     }
 
     /// Commits offsets of a topic anew, as they were, whether or not the broker still has them (`--to-current` would go to the
-    /// end of a partition of which it has none). None where the tool only shows what it would do, or the names or their
-    /// number are too much for a line.
+    /// end of a partition of which it has none). None where the tool only shows what it would do, where it refuses all of
+    /// them for one that is below 0, or the names or their number are too much for a line.
     pub fn commit_anew(&self, kind: GroupType, group: &[u8], topic: &[u8], offsets: &[(i32, i64)]) -> Option<String> {
         const MOST: usize = 500;
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
-        if !matches!(kind, GroupType::Classic | GroupType::Consumer) || offsets.len() > MOST {
+        let is_refused = offsets.iter().any(|(_, offset)| *offset < 0);
+        if !matches!(kind, GroupType::Classic | GroupType::Consumer) || offsets.len() > MOST || is_refused {
             return None;
         }
         let topic = std::str::from_utf8(topic).ok().filter(|topic| topic.bytes().all(|byte| is_plain(&byte)))?;
         let lines: Vec<_> = offsets.iter().map(|(partition, offset)| format!("{topic},{partition},{offset}")).collect();
         let (tool, group) = (self.groups_tool(kind), word(group));
         Some(format!(
-            "f=$(mktemp) && printf '%s\\n' {} > $f && {tool} --reset-offsets --group {group} --from-file $f --execute",
+            "f=$(mktemp) && printf '%s\\n' {} > \"$f\" && {tool} --reset-offsets --group {group} --from-file \"$f\" --execute",
             lines.join(" ")
         ))
     }
@@ -199,6 +200,13 @@ mod tests {
             commands.delete_offsets(GroupType::Classic, b"a b", b"orders", &[0, 3]),
             "kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --delete-offsets --group 'a b' --topic orders:0,3"
         );
+        let anew = |offset| commands.commit_anew(GroupType::Consumer, b"g", b"orders", &[(0, 7), (1, offset)]);
+        assert_eq!(
+            anew(8).unwrap(),
+            "f=$(mktemp) && printf '%s\\n' orders,0,7 orders,1,8 > \"$f\" && kafka-consumer-groups.sh --bootstrap-server \
+             BROKER:9092 --reset-offsets --group g --from-file \"$f\" --execute"
+        );
+        assert_eq!(anew(-1), None);
         assert_eq!(
             commands.reset(GroupType::Streams, b"app", b"orders", &[], "--to-latest"),
             "kafka-streams-groups.sh --bootstrap-server BROKER:9092 --reset-offsets --group app --input-topic orders \

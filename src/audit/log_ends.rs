@@ -29,6 +29,11 @@ impl LogEnds {
         self.ends.get(&(topic.to_vec(), partition)).copied()
     }
 
+    /// Whether it has any partition of a topic.
+    pub fn has(&self, topic: &[u8]) -> bool {
+        self.ends.range((topic.to_vec(), i32::MIN)..).next().is_some_and(|((name, _), _)| name == topic)
+    }
+
     /// How many lines name a partition without an end, as the tool writes it where no leader answers. They were skipped.
     pub fn without_end(&self) -> u64 {
         self.without_end
@@ -37,7 +42,7 @@ impl LogEnds {
     /// Reads lines; empty ones and those that begin with `#` are skipped.
     ///
     /// # Errors
-    /// With [`io::ErrorKind::InvalidData`] and the line's number if a line is no such one.
+    /// With [`io::ErrorKind::InvalidData`] and the line's number if a line is no such one, or if there is none.
     pub fn parse(text: &str) -> io::Result<LogEnds> {
         let mut all = LogEnds::default();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -63,6 +68,10 @@ impl LogEnds {
                 }
             };
             all.ends.insert(key, ends);
+        }
+        if all == LogEnds::default() {
+            let what = "no line with the end of a partition: did kafka-get-offsets.sh fail?";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         Ok(all)
     }
@@ -123,5 +132,9 @@ mod tests {
         assert_eq!((gone.without_end(), gone.of(b"clicks", 0)), (1, None));
         assert!(gone.of(b"clicks", 1).is_some());
         assert!(LogEnds::parse("orders,x,1").is_err());
+        for empty in ["", "\n# nothing\n"] {
+            assert!(LogEnds::parse(empty).is_err());
+        }
+        assert!(ends.has(b"orders") && ends.has(b"clicks") && !ends.has(b"order"));
     }
 }

@@ -139,6 +139,7 @@ pub fn open_once(input: &Input, context: &Context) -> Result<Vec<Partition>> {
         is_new
     });
     note_twice(&partitions, context);
+    note_pieces(&partitions, context);
     note_live(&partitions, context);
     Ok(partitions)
 }
@@ -423,6 +424,21 @@ fn note_twice(partitions: &[Partition], context: &Context) {
         .for_each(|n| *seen.entry(n).or_default() += 1);
     for (number, times) in seen.into_iter().filter(|(_, times)| *times > 1) {
         context.note(&format!("partition {number} stands here {times} times (replicas, or a copy on another disk)"));
+    }
+}
+
+/// Says that segments which are named one by one are no log: what ends in the next one looks open.
+fn note_pieces(partitions: &[Partition], context: &Context) {
+    let mut pieces: BTreeMap<&Path, usize> = BTreeMap::new();
+    for folder in partitions.iter().filter(|it| it.dir.is_none()).filter_map(Partition::folder) {
+        *pieces.entry(folder).or_default() += 1;
+    }
+    for (folder, count) in pieces.into_iter().filter(|(_, count)| *count > 1) {
+        context.note(&format!(
+            "{}: {count} segments, each read as a log of its own, in which a transaction looks open that ends in the next; \
+             name the folder instead",
+            folder.display()
+        ));
     }
 }
 

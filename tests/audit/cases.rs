@@ -277,7 +277,7 @@ fn offsets() -> Vec<Case> {
     let offset = |offset| at_once(vec![plain_commit("g", "orders", 0, offset)]);
     vec![
         case("expired-offsets", "retention after the commit, to the millisecond", retention(T0 + HOUR), retention(T0 + HOUR - 1))
-            .command("f=$(mktemp) && printf '%s\\n' orders,0,42 > $f && kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --reset-offsets --group g --from-file $f --execute"),
+            .command("f=$(mktemp) && printf '%s\\n' orders,0,42 > \"$f\" && kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --reset-offsets --group g --from-file \"$f\" --execute"),
         case("expired-offsets", "as the commit asked, without --retention", own(T0 + HOUR), own(T0 + HOUR - 1)),
         case("expiring-offsets", "the last tenth of the retention, against a millisecond before", retention(T0 + 54 * 60_000), retention(T0 + 54 * 60_000 - 1)),
         case(

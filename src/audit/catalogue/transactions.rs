@@ -17,7 +17,7 @@ macro_rules! transactions {
                 Hanging "hanging-transaction" Warning {
                     means "A transaction has been open for longer than any producer may ask for (--max-transaction-timeout, 15 minutes by default): it will not end by itself. Its keys stay unstable, and the cleaner stops in front of it: where it begins in a closed segment, the finding says how much that keeps from being cleaned."
                     comes "A marker that was lost, or a transactional write that arrived behind the marker (KIP-664, KIP-890)."
-                    next "End it with the command of the finding. --start-offset lets the broker look up the rest; of a broker before 3.0 it cannot, and 'grouplog txns' has the command with all of it (kafka-transactions.sh of a newer release speaks to it)."
+                    next "End it with the command of the finding. --start-offset lets the broker look up the rest, which brokers before 3.0 cannot: for them 'grouplog txns' has the command, for kafka-transactions.sh of a newer release."
                     since "0.11 and later; transaction.version 2 (4.0) keeps it from happening anew. kafka-transactions.sh since 3.0."
                 }
                 Pinned "cleaner-pinned" Warning {

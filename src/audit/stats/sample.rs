@@ -240,11 +240,8 @@ fn is_behind(segment: &Segment, window: Window) -> bool {
         Span::Batch(batch) if batch.check_crc().is_ok() => Some(batch.header().max_timestamp),
         _ => None,
     });
-    let mut any = false;
-    sound.take(BEHIND).all(|time| {
-        any = true;
-        time >= window.until
-    }) && any
+    let mut first = sound.take(BEHIND).peekable();
+    first.peek().is_some() && first.all(|time| time >= window.until)
 }
 
 fn start(path: &std::path::Path, segment: &Segment, window: Window) -> u64 {

@@ -25,7 +25,7 @@ Examples:
   grouplog audit --format jsonl /var/lib/kafka > last-week.jsonl
   grouplog audit --baseline last-week.jsonl --min-severity warning /var/lib/kafka
   grouplog audit --only expired-offsets,long-empty-group --retention 7d -v /var/lib/kafka
-  kafka-get-offsets.sh --bootstrap-server BROKER:9092 > ends.txt; grouplog audit --log-ends ends.txt COPY
+  kafka-get-offsets.sh --bootstrap-server BROKER:9092 > ends.txt && grouplog audit --log-ends ends.txt COPY
                         (the log is copied before: what is committed in between would lie beyond the ends)")]
 pub struct AuditArgs {
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub struct AuditArgs {
     )]
     pub min_severity: SeverityChoice,
     /// List only what an earlier run did not: its output with --format jsonl. The same are findings of one code on the same
-    /// partition, group, topic and partitions, member, transaction. How many were left out is said on stderr
+    /// partition, group, topic and partitions, member, transaction, which are not worse and no more than they were. How many were left out is said on stderr
     #[arg(long, value_name = "FILE", help_heading = "Selection")]
     pub baseline: Option<PathBuf>,
     #[command(flatten)]

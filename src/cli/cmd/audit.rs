@@ -56,11 +56,12 @@ pub fn run(args: &AuditArgs, context: &mut Context) -> Result<Outcome> {
     let log_dirs = log_dirs(&partitions)?;
     let log_dir_count = crate::cli::state::log_dirs(partitions.iter()).len();
     let (read, unreadable) = read(args, &settings, partitions, context)?;
-    say_age(&read, &settings, args.moments.clock.now.is_some(), context);
+    say_age(&read, &settings, args, context);
     say_other_topics(&read, &settings, context);
     if !args.choice.is_empty() && !any_group(&read, &wanted.groups) {
         context.note("--group: no such group is in what was given");
     }
+    say_other_ends(&read, &settings, context);
     let topics = topics(&read, &settings);
     let survey = survey(&read, &topics, &settings);
     let ground = Ground { settings: &settings, topics: &topics, survey: &survey };
@@ -153,7 +154,7 @@ impl<'a> Wanted<'a> {
     }
 
     fn is_known(&self, finding: &Finding) -> bool {
-        let known = self.baseline.as_ref().is_some_and(|baseline| baseline.knows(&finding_json(finding)));
+        let known = self.baseline.as_ref().is_some_and(|baseline| baseline.takes(&finding_json(finding)));
         self.known.set(self.known.get() + u64::from(known));
         known
     }
@@ -303,10 +304,10 @@ fn on(partition: &Partition, finding: Finding) -> Finding {
 }
 
 /// Ages count from now, which makes everything in an old copy look stale.
-fn say_age(read: &[Read], settings: &Settings, is_given: bool, context: &Context) {
+fn say_age(read: &[Read], settings: &Settings, args: &AuditArgs, context: &Context) {
     let latest = read.iter().map(|it| it.watch.shape.latest).max().unwrap_or(-1);
     match settings.age(latest) {
-        Some(age) if age > DAY && !is_given => context.note(&format!(
+        Some(age) if age > DAY && args.moments.clock.now.is_none() => context.note(&format!(
             "the newest record is {} old: ages count from now. If this is a copy, give --now {latest}",
             span(age)
         )),
@@ -321,16 +322,25 @@ fn say_age(read: &[Read], settings: &Settings, is_given: bool, context: &Context
 /// A list of none of the log's topics is the list of another cluster.
 fn say_other_topics(read: &[Read], settings: &Settings, context: &Context) {
     let Some(list) = &settings.topics else { return };
-    let offsets = || read.iter().map(|it| &it.state.offsets);
-    let mut topics = offsets().flat_map(|them| them.prefixes().filter_map(|(number, ..)| Some(them.names(number)?.1)));
-    let mut any = false;
-    let known = topics.any(|topic| {
-        any = true;
-        list.topic(topic).is_some()
-    });
-    if any && !known {
+    if knows_none(read, |topic| list.topic(topic).is_some()) {
         context.note("--topics: none of the topics of the log is in the list; is it of another cluster?");
     }
+}
+
+/// So are ends of none of them.
+fn say_other_ends(read: &[Read], settings: &Settings, context: &Context) {
+    let Some(ends) = &settings.log_ends else { return };
+    if knows_none(read, |topic| ends.has(topic)) {
+        context.note("--log-ends: none of the topics of the log is in the list; is it of another cluster?");
+    }
+}
+
+/// Whether offsets are committed, and none of a topic that is known.
+fn knows_none(read: &[Read], is_known: impl Fn(&[u8]) -> bool) -> bool {
+    let offsets = read.iter().map(|it| &it.state.offsets);
+    let names = offsets.flat_map(|them| them.prefixes().filter_map(|(number, ..)| Some(them.names(number)?.1)));
+    let mut names = names.peekable();
+    names.peek().is_some() && !names.any(is_known)
 }
 
 fn topics(read: &[Read], settings: &Settings) -> Topics {

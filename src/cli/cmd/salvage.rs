@@ -4,6 +4,7 @@ use super::Outcome;
 use super::new_log::{
     Metadata, Report, check_numbers, create, files, interrupt, print, publish, read_other, refuse_inside,
 };
+use super::origin;
 use crate::cli::Usage;
 use crate::cli::args::SalvageArgs;
 use crate::cli::input::{self, Partition};
@@ -120,7 +121,7 @@ fn check_copies(args: &SalvageArgs, partitions: &[Partition], replicas: &[Vec<Pa
     }
     for own in partitions {
         let copies: Vec<_> = replicas.iter().flatten().filter(|copy| copy.number == own.number).collect();
-        super::origin::check(own, &copies)?;
+        origin::check(own, &copies)?;
     }
     Ok(())
 }
